@@ -1,0 +1,72 @@
+"""Train a Keras model on a TPU from a notebook cell, and see what was changed and why.
+
+In a notebook::
+
+    %load_ext colab_tpu_magic
+    %tpu_connect
+    %%tpu_fit
+    model.fit(x_train, y_train, epochs=5)
+
+In Python: `connect`, `fit`, `FitOptions`, ``runtime`` and ``last_run``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
+from .options import ConnectOptions, FitOptions
+from .session import connect, fit
+
+if TYPE_CHECKING:
+    from .backends.base import Runtime
+    from .training.run import Run
+
+    runtime: Runtime | None
+    last_run: Run | None
+    runs: list[Run]
+
+__all__ = [
+    "ConnectError",
+    "ConnectOptions",
+    "DataError",
+    "FitOptions",
+    "ModelError",
+    "OptionError",
+    "TpuMagicError",
+    "__version__",
+    "connect",
+    "fit",
+    "last_run",
+    "load_ipython_extension",
+    "runs",
+    "runtime",
+    "unload_ipython_extension",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from .session import session
+
+    if name in ("runtime", "last_run", "runs"):
+        return getattr(session, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register the magics: what ``%load_ext colab_tpu_magic`` calls."""
+    from .magics import register
+
+    register(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again: what ``%unload_ext colab_tpu_magic`` calls."""
+    from .magics import unregister
+
+    unregister(shell)

@@ -1,0 +1,1 @@
+"""Runtimes: what is connected, and how models and batches get onto it."""

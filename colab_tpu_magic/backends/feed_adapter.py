@@ -1,0 +1,70 @@
+"""Hand our batches to Keras: its DataAdapter over a feed, for JAX and for TensorFlow.
+
+Private to Keras: ``DataAdapter``, which `fit` takes as it is. Tried on keras 3.10.0, 3.13.2
+and 3.15.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+
+from ..rewrite.feed import Feed
+
+
+class FeedAdapter(DataAdapter):
+    """Present a feed as a Keras data adapter.
+
+    Args:
+        feed: Yields ``(x, y, sample_weight)``-style tuples of NumPy arrays.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed = feed
+
+    def get_numpy_iterator(self) -> Iterator[Any]:
+        """Return an iterator over NumPy batches."""
+        return iter(self.feed)
+
+    def get_jax_iterator(self) -> Iterator[Any]:
+        """Return an iterator over NumPy batches; the engine puts them on the devices."""
+        return iter(self.feed)
+
+    def get_tf_dataset(self) -> Any:
+        """Return a tf.data.Dataset over the batches, with as static a shape as they have."""
+        import keras
+        import tensorflow as tf
+
+        rows = self.feed.static_rows
+
+        def spec(leaf: Any) -> Any:
+            return tf.TensorSpec((rows, *leaf.shape[1:]), leaf.dtype)
+
+        dataset = tf.data.Dataset.from_generator(
+            lambda: iter(self.feed), output_signature=keras.tree.map_structure(spec, self.feed.example)
+        )
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        return dataset.prefetch(2).with_options(options)
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches in one pass, or None when the feed is endless."""
+        return self.feed.batches
+
+    @property
+    def batch_size(self) -> int | None:
+        """Global batch size."""
+        return self.feed.batch_size
+
+    @property
+    def has_partial_batch(self) -> bool:
+        """Whether the last batch may be smaller."""
+        return self.feed.static_rows is None
+
+    @property
+    def partial_batch_size(self) -> int | None:
+        """Size of the last batch, or None."""
+        return None

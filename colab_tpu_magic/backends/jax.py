@@ -1,0 +1,166 @@
+"""Keras on JAX: one device, or data parallel over several, real or simulated.
+
+Private to Keras and touched only here: ``Variable._layout`` and ``_value``, the trainer
+module's ``_distribute_data``, ``_jax_state`` and ``jax_state_sync``. Tried on keras 3.10.0,
+3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import jax
+import keras
+from keras.src.backend.jax import trainer as keras_jax_trainer
+
+from ..errors import ModelError
+from .metrics import Reading, readings
+from .variables import forget_functions, live_variables
+
+
+class JaxEngine:
+    """Place models and batches on JAX devices.
+
+    Args:
+        devices: The JAX devices that run the step, one replica each.
+    """
+
+    name = "jax"
+    settles = False
+    jit_compile: bool | None = None
+
+    def __init__(self, devices: list[Any]) -> None:
+        self.devices = devices
+        self.replicas = len(devices)
+        self.device_kind = devices[0].device_kind
+        self.distribution: Any = None
+        if self.replicas > 1:
+            self.distribution = keras.distribution.DataParallel(
+                devices=[f"{device.platform}:{device.id}" for device in devices]
+            )
+            mesh = self.distribution.device_mesh.backend_mesh
+            axis = self.distribution.batch_dim_name
+            self._sharded = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(axis))
+            self._replicated = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+
+    def scope(self) -> AbstractContextManager[Any]:
+        """Return a context in which new Keras variables are placed on all replicas."""
+        return nullcontext() if self.distribution is None else self.distribution.scope()
+
+    def place(self, model: Any) -> int:
+        """Move every variable of a model onto the replicas, in place.
+
+        Returns:
+            How many variables were not there yet.
+        """
+        if self.distribution is None:
+            return 0
+        moved = 0
+        for variable in live_variables(model):
+            layout = self.distribution.get_variable_layout(variable)
+            layout = getattr(layout, "backend_layout", layout)
+            variable._layout = layout
+            if variable._value.sharding != layout:
+                variable._value = jax.device_put(variable._value, layout)
+                moved += 1
+        if moved:
+            forget_functions(model)
+        return moved
+
+    def bring_home(self, model: Any) -> None:
+        """Move every variable back to the first device, so that plain Keras takes any batch."""
+        if self.distribution is None:
+            return
+        for variable in live_variables(model):
+            variable._layout = None
+            variable._value = jax.device_put(variable._value, self.devices[0])
+        forget_functions(model)
+
+    @contextmanager
+    def calling(self, model: Any, on_replicas: bool = True) -> Iterator[None]:
+        """Run Keras' own fit, evaluate or predict: batches go to the replicas, and no weight is lost.
+
+        Keras on JAX takes the values out of the model's variables while it trains and gives
+        them to the step, which consumes them. Whatever ends the call, each variable has a
+        value again afterwards.
+        """
+        held = [(variable, variable._value) for variable in live_variables(model)]
+        with self._distributed() if on_replicas else nullcontext():
+            try:
+                yield
+            except BaseException:
+                _give_back(model, held)
+                raise
+
+    def settle(self, model: Any) -> None:
+        """Do nothing: JAX computes every statistic over the global batch."""
+
+    def building_from(self, model: Any, batch: Any) -> AbstractContextManager[Any]:
+        """Do nothing: Keras on JAX gives back the batch it takes to build the model."""
+        return nullcontext()
+
+    @contextmanager
+    def _distributed(self) -> Iterator[None]:
+        if self.distribution is None:
+            yield
+            return
+        before = keras.distribution.distribution()
+        if before is not None and before is not self.distribution:
+            raise ModelError(
+                f"keras.distribution is set to {type(before).__name__} already.",
+                expected="the runtime alone to distribute the model.",
+                type_next="keras.distribution.set_distribution(None)",
+            )
+        original = keras_jax_trainer._distribute_data
+        keras_jax_trainer._distribute_data = self._distribute_data
+        keras.distribution.set_distribution(self.distribution)
+        try:
+            yield
+        finally:
+            keras.distribution.set_distribution(before)
+            keras_jax_trainer._distribute_data = original
+
+    def _distribute_data(self, data: Any, layouts: Any = None) -> Any:
+        """Split a batch over the replicas; give each replica a whole copy of a remainder.
+
+        A remainder has fewer rows than divide evenly. Every replica computes all of it, so
+        nothing is padded and every metric sees exactly the rows there are.
+        """
+
+        def put(leaf: Any) -> Any:
+            if leaf is None:
+                return None
+            even = leaf.ndim > 0 and leaf.shape[0] % self.replicas == 0
+            return jax.device_put(leaf, self._sharded if even else self._replicated)
+
+        return keras.tree.map_structure(put, data)
+
+    def read_metrics(self, model: Any) -> dict[str, Reading]:
+        """Read the running metrics in the middle of an epoch with one transfer from the device."""
+        state = getattr(model, "_jax_state", None)
+        if not state or model._jax_state_synced:
+            return readings(model)
+        variables = model.metrics_variables
+        before = [variable._value for variable in variables]
+        for variable, value in zip(variables, jax.device_get(state["metrics_variables"]), strict=True):
+            variable._value = value
+        try:
+            return readings(model)
+        finally:
+            for variable, value in zip(variables, before, strict=True):
+                variable._value = value
+
+
+def _give_back(model: Any, held: list[tuple[Any, Any]]) -> None:
+    model.jax_state_sync()
+    for variable, value in held:
+        if variable._value is None or variable._value.is_deleted():
+            if not value.is_deleted():
+                variable._value = value
+
+
+def lost_variables(model: Any) -> list[str]:
+    """Return the paths of variables whose value the device no longer has."""
+    return [variable.path for variable in live_variables(model) if variable._value.is_deleted()]

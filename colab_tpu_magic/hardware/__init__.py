@@ -1,0 +1,1 @@
+"""Facts about chips, slices and this machine."""

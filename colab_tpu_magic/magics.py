@@ -1,0 +1,307 @@
+"""The magics: they parse a line, call the Python API and show the result."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+from traitlets import Bool, Unicode
+
+from .cell import Cell, compile_cell, line_of
+from .errors import OptionError, TpuMagicError
+from .explain import explain
+from .options import ConnectOptions, FitOptions, declared, flag_name
+from .session import connect, fit, intercepting, session
+
+
+def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Let argparse show our own message."""
+
+    def value(text: str) -> Any:
+        try:
+            return parse(text)
+        except OptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return value
+
+
+def _options(options_class: type) -> Callable[[Any], Any]:
+    """Declare an argument for every field of an options class."""
+
+    def decorate(method: Any) -> Any:
+        for field in reversed(declared(options_class)):
+            about = field.metadata
+            settings: dict[str, Any] = {"help": about["help"], "dest": field.name}
+            if about["action"] == "store_true":
+                settings |= {"action": "store_true"}
+            else:
+                settings |= {"type": _typed(about["parse"]), "metavar": about["metavar"], "default": None}
+                if about["action"]:
+                    settings["action"] = about["action"]
+            method = argument(flag_name(field.name), **settings)(method)
+        return method
+
+    return decorate
+
+
+@magics_class
+class TpuMagics(Magics):
+    """Train Keras models on a TPU from a cell. ``%config TpuMagics`` shows and sets the defaults."""
+
+    batch_size = Unicode("auto", help=FitOptions.__dataclass_fields__["batch_size"].metadata["help"]).tag(config=True)
+    learning_rate = Unicode("auto", help=FitOptions.__dataclass_fields__["learning_rate"].metadata["help"]).tag(
+        config=True
+    )
+    precision = Unicode("keep", help=FitOptions.__dataclass_fields__["precision"].metadata["help"]).tag(config=True)
+    steps_per_execution = Unicode(
+        "auto", help=FitOptions.__dataclass_fields__["steps_per_execution"].metadata["help"]
+    ).tag(config=True)
+    quiet = Bool(False, help=FitOptions.__dataclass_fields__["quiet"].metadata["help"]).tag(config=True)
+
+    @magic_arguments()
+    @_options(ConnectOptions)
+    @line_magic
+    def tpu_connect(self, line: str) -> None:
+        """Find the accelerator, initialise it, and say what will train.
+
+        A TPU (Colab v5e-1 or v6e-1, Kaggle v5e-8, a TPU VM) is taken first, then a GPU, then
+        the CPU. Without a TPU, ``--simulate v2-8`` rehearses one: eight virtual replicas on
+        this machine's CPU run the same code as on the chip.
+
+        Examples::
+
+            %tpu_connect
+            %tpu_connect --simulate v2-8
+            %tpu_connect --simulate 4 --backend tensorflow
+        """
+        arguments = self._parse(self.tpu_connect, line)
+        if arguments.restart:
+            restart(self.shell)
+            return
+        runtime = self._ours(connect, arguments.backend or "auto", arguments.simulate, arguments.verbose)
+        if arguments.export:
+            if not arguments.export.isidentifier():
+                raise UsageError(f"--export {arguments.export!r} is not a name.\nType: %tpu_connect --export runtime")
+            self.shell.user_ns[arguments.export] = runtime
+        self._show_card(runtime)
+
+    @magic_arguments()
+    @_options(FitOptions)
+    @argument("target", nargs="*", help="On a line: a call (model.fit(x, y)), or a model and its data (model x y).")
+    @line_cell_magic
+    def tpu_fit(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell of ordinary Keras and train it on the connected runtime.
+
+        ``fit``, ``evaluate`` and ``predict`` of every Keras model in the cell, and in the
+        functions it calls, go to the replicas. The call is put into TPU-ready form by rules;
+        each change is shown with its reason and the option that switches it off. The model
+        stays your own object and holds the trained weights, also after Ctrl-C.
+
+        Examples::
+
+            %%tpu_fit
+            model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+            model.fit(x_train, y_train, epochs=5, validation_data=(x_test, y_test))
+
+            %%tpu_fit --batch-size keep --no learning-rate
+            model.fit(x_train, y_train)
+
+            %tpu_fit model.fit(x_train, y_train)
+            %tpu_fit model x_train y_train --epochs 5
+        """
+        __tracebackhide__ = True
+        arguments = self._parse(self.tpu_fit, line)
+        options = self._ours(self._fit_options, arguments)
+        if cell is not None:
+            if arguments.target:
+                raise UsageError(
+                    f"%%tpu_fit takes options only; {' '.join(arguments.target)!r} is none.\n"
+                    "Expected: the Keras code on the lines below.\nType: %tpu_fit? for the options"
+                )
+            return self._run(cell, options)
+        target = " ".join(arguments.target)
+        if not target:
+            raise UsageError(
+                "%tpu_fit has nothing to train.\nType: %tpu_fit model.fit(x, y), or %%tpu_fit above a cell"
+            )
+        if _is_call(target):
+            return self._run(target, options)
+        values = [self._evaluate(name) for name in arguments.target]
+        return self._ours(fit, *values[:3], options=options)
+
+    @line_magic
+    def tpu_status(self, line: str) -> None:
+        """Show the connected runtime and the last run.
+
+        Example::
+
+            %tpu_status
+        """
+        if session.runtime is None:
+            print("Not connected.\nType: %tpu_connect")
+        else:
+            self._show_card(session.runtime)
+        if session.last_run is not None:
+            print(session.last_run.summary())
+
+    @line_magic
+    def tpu(self, line: str) -> None:
+        """List all magics of colab_tpu_magic.
+
+        Example::
+
+            %tpu
+        """
+        rows = [(name, getattr(type(self), name.lstrip("%")).__doc__) for name in self.names()]
+        width = max(len(name) for name, _ in rows)
+        for name, doc in rows:
+            print(f"{name:<{width}}  {summary_line(doc)}")
+        print(f"\nType a question mark after a name for its help: {rows[0][0]}?")
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of all magics, with their per cent signs."""
+        lines, cells = cls.magics["line"], cls.magics["cell"]
+        return [("%%" if name in cells else "%") + name for name in sorted(lines, key=_order)]
+
+    def _fit_options(self, arguments: Any) -> FitOptions:
+        """Return the options of a line, with the defaults of %config where a flag was not given."""
+        values: dict[str, Any] = {}
+        for field in declared(FitOptions):
+            value = getattr(arguments, field.name)
+            if value is None and field.name in self.traits(config=True):
+                value = field.metadata["parse"](getattr(self, field.name))
+            if field.name == "quiet":
+                value = value or self.quiet
+            if value is not None:
+                values[field.name] = tuple(value) if field.name == "no" else value
+        options = FitOptions(**values)
+        known = _rule_ids()
+        for name in options.no:
+            if name not in known:
+                raise OptionError(f"There is no rule {name!r}.", f"one of {', '.join(known)}.", f"--no {known[3]}")
+        return options
+
+    def _run(self, text: str, options: FitOptions) -> Any:
+        __tracebackhide__ = True
+        if not text.strip():
+            raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
+        cell = compile_cell(self.shell, text)
+        announce = session.runtime is None and not options.quiet
+        interceptor = self._ours(intercepting, options, self.shell)
+        if announce and session.runtime is not None:
+            self._show_card(session.runtime)
+        try:
+            with interceptor:
+                value = cell.run(self.shell.user_ns)
+        except Exception as error:
+            ours = explain(error)
+            if ours is None:
+                raise
+            raise UsageError(_with_line(ours, error, cell, text)) from None
+        if not interceptor.calls:
+            raise UsageError(interceptor.nothing_trained())
+        return value
+
+    def _evaluate(self, name: str) -> Any:
+        try:
+            return eval(name, self.shell.user_ns)
+        except Exception as error:
+            raise UsageError(f"{name!r} cannot be used: {error}.\nType: %tpu_fit model x_train y_train") from None
+
+    def _parse(self, method: Any, line: str) -> Any:
+        try:
+            return parse_argstring(method, line)
+        except UsageError as error:
+            name = method.__name__
+            hint = "" if "Type:" in str(error) else f"\nType: %{name}? for the options"
+            raise UsageError(f"{error}{hint}") from None
+
+    def _ours(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the Python API; show its errors as one message."""
+        __tracebackhide__ = True
+        try:
+            return call(*args, **kwargs)
+        except TpuMagicError as error:
+            raise UsageError(str(error)) from None
+
+    def _show_card(self, runtime: Any) -> None:
+        from .widgets.connection import connection_card
+
+        bundle = connection_card(runtime)
+        if hasattr(self.shell, "kernel"):
+            display(bundle, raw=True)
+        else:
+            print(bundle["text/plain"])
+
+
+def _rule_ids() -> tuple[str, ...]:
+    from .rewrite.rules import RULES
+
+    return tuple(rule.id for rule in RULES)
+
+
+def _order(name: str) -> tuple[int, str]:
+    first = ("tpu_connect", "tpu_fit", "tpu_status")
+    return (first.index(name) if name in first else len(first), name)
+
+
+def summary_line(doc: str | None) -> str:
+    """Return the sentence that says what a magic does, from its docstring with or without its usage."""
+    paragraphs = [p.strip() for p in (doc or "").split("\n\n") if p.strip()]
+    told = [p for p in paragraphs if not p.lstrip().startswith(("::", "%", "positional", "optional", "options"))]
+    return " ".join(told[0].split()) if told else ""
+
+
+def _is_call(text: str) -> bool:
+    try:
+        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return False
+
+
+def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str) -> str:
+    line = line_of(error, cell.filename)
+    lines = ["", *text.splitlines()]
+    if line is None or not 2 <= line <= len(lines):
+        return str(ours)
+    return f"{ours}\nIn line {line} of the cell: {lines[line - 1].strip()}"
+
+
+def restart(shell: Any) -> None:
+    """Restart the kernel: it ends, and the front end's kernel manager starts a new one.
+
+    Raises:
+        UsageError: Where there is no kernel.
+    """
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        raise UsageError(
+            "There is no kernel to restart here.\nType: exit, start Python again, then %load_ext colab_tpu_magic"
+        )
+    print("The kernel restarts; all variables are gone.\nType: %load_ext colab_tpu_magic, then %tpu_connect")
+    ended = kernel.do_shutdown(True)
+    if hasattr(ended, "close"):
+        ended.close()
+    shell.exit_now = True
+
+
+def register(shell: Any) -> None:
+    """Register the magics with a shell."""
+    shell.register_magics(TpuMagics)
+
+
+def unregister(shell: Any) -> None:
+    """Take the magics out of a shell again."""
+    for kind in ("line", "cell"):
+        for name in TpuMagics.magics[kind]:
+            shell.magics_manager.magics[kind].pop(name, None)
+    shell.configurables[:] = [one for one in shell.configurables if not isinstance(one, TpuMagics)]
+    shell.magics_manager.registry.pop(TpuMagics.__name__, None)

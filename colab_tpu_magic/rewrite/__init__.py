@@ -1,0 +1,1 @@
+"""Turn a captured Keras call into TPU-ready form, rule by rule."""

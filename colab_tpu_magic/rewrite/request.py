@@ -1,0 +1,149 @@
+"""Read the arguments of a Keras call into a FitRequest, and refuse what cannot train."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, ModelError
+from .prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
+from .sources import ArraySource, Source
+from .streams import read_data
+
+PASSED_ON = ("validation_freq",)
+
+
+def arguments_of(keras_method: Callable[..., Any], model: Any, args: tuple, kwargs: dict) -> dict[str, Any]:
+    """Return the call's arguments by name, defaults filled in; ``verbose`` only when it was given.
+
+    Raises:
+        TypeError: As Keras would, for arguments it does not have.
+    """
+    bound = inspect.signature(keras_method).bind(model, *args, **kwargs)
+    given_verbose = "verbose" in bound.arguments
+    bound.apply_defaults()
+    arguments = dict(bound.arguments)
+    arguments.pop("self", None)
+    if not given_verbose:
+        arguments["verbose"] = None
+    return arguments
+
+
+def check_compiled(model: Any, method: str) -> None:
+    """Raise ModelError when a model cannot be trained or evaluated yet."""
+    if not getattr(model, "compiled", False):
+        raise ModelError(
+            f"model.{method} was called before model.compile.",
+            expected="a compiled model.",
+            type_next='model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])',
+        )
+
+
+def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
+    """Return the request of a `fit` call.
+
+    Raises:
+        DataError: When the data cannot be used.
+        ModelError: When the model cannot be trained.
+    """
+    check_compiled(model, "fit")
+    if model.optimizer is None:
+        raise ModelError(
+            "The model was compiled without an optimizer.", type_next='model.compile(optimizer="adam", loss=...)'
+        )
+    shuffle = bool(arguments["shuffle"])
+    data = read_data(
+        arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle=shuffle
+    )
+    batch_size = arguments["batch_size"] or _own_batch_size(data)
+    validation = None
+    if arguments["validation_data"] is not None:
+        validation = read_validation(arguments["validation_data"])
+    elif arguments["validation_split"]:
+        data, validation = split(data, float(arguments["validation_split"]))
+    if not isinstance(data, ArraySource):
+        _check_stream(data, arguments)
+        batch_size = data.batch_size
+    callbacks = arguments["callbacks"] or ()
+    return FitRequest(
+        model=model,
+        data=data,
+        validation=validation,
+        batch_size=int(batch_size),
+        validation_batch_size=int(arguments["validation_batch_size"] or _validation_batch_size(validation, batch_size)),
+        epochs=int(arguments["epochs"]),
+        initial_epoch=int(arguments["initial_epoch"] or 0),
+        steps_per_epoch=arguments["steps_per_epoch"],
+        validation_steps=arguments["validation_steps"],
+        shuffle=shuffle,
+        callbacks=tuple(_flat_callbacks(callbacks)),
+        verbose=arguments["verbose"],
+        passed_on={name: arguments[name] for name in PASSED_ON},
+    )
+
+
+def read_validation(validation_data: Any) -> Source:
+    """Return ``(x, y)``, ``(x, y, sample_weight)`` or a dataset as a source."""
+    if isinstance(validation_data, tuple | list):
+        if len(validation_data) not in (2, 3):
+            raise DataError(
+                f"validation_data has {len(validation_data)} parts.",
+                expected="(x_val, y_val) or (x_val, y_val, sample_weight).",
+                type_next="validation_data=(x_test, y_test)",
+            )
+        return read_data(*validation_data)
+    return read_data(validation_data)
+
+
+def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:
+    """Split off the last share of the rows for validation, before any shuffle, as Keras does."""
+    if not isinstance(data, ArraySource):
+        raise DataError("validation_split needs arrays.", expected="validation_data=... with a dataset or a generator.")
+    if not 0 < share < 1:
+        raise DataError(f"validation_split={share} cannot be used.", expected="a share between 0 and 1.")
+    at = int(np.floor(data.rows * (1.0 - share)))
+    if at == 0 or at == data.rows:
+        raise DataError(
+            f"validation_split={share} of {data.rows} rows leaves nothing to train or to validate on.",
+            expected="at least one row on each side.",
+        )
+    return ArraySource(data.take(slice(0, at)), at), ArraySource(data.take(slice(at, None)), data.rows - at)
+
+
+def _own_batch_size(data: Source) -> int:
+    return KERAS_DEFAULT_BATCH_SIZE if isinstance(data, ArraySource) else data.batch_size
+
+
+def _validation_batch_size(validation: Source | None, batch_size: int) -> int:
+    return validation.batch_size if validation is not None and not isinstance(validation, ArraySource) else batch_size
+
+
+def _check_stream(data: Any, arguments: dict[str, Any]) -> None:
+    if arguments["steps_per_epoch"]:
+        return
+    if data.infinite:
+        raise DataError(
+            f"The {data.form} never ends, so nobody knows where an epoch does.",
+            expected="steps_per_epoch.",
+            type_next="model.fit(..., steps_per_epoch=100)",
+        )
+    if data.once and int(arguments["epochs"]) > 1:
+        raise DataError(
+            "A generator can be read only once, and the fit has several epochs.",
+            expected="steps_per_epoch with a generator that goes on, or arrays, a tf.data.Dataset or a keras.utils.PyDataset.",
+            type_next="model.fit(generator, steps_per_epoch=100, epochs=5)",
+        )
+
+
+def _flat_callbacks(callbacks: Any) -> list[Any]:
+    if not isinstance(callbacks, list | tuple):
+        inner = getattr(callbacks, "callbacks", None)
+        return list(inner) if inner is not None else [callbacks]
+    return [
+        one
+        for callback in callbacks
+        for one in (_flat_callbacks(callback) if isinstance(callback, list | tuple) else [callback])
+    ]

@@ -1,0 +1,70 @@
+"""The rules of TPU-ready form, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import OptionError
+from ..prepared import FitRequest, PreparedFit
+from .base import Rule
+from .batch_size import BatchSize
+from .dtypes import Dtypes
+from .input_pipeline import InputPipeline
+from .jit_compile import JitCompile
+from .learning_rate import LearningRate
+from .precision import Precision
+from .scope import Scope
+from .static_shapes import StaticShapes
+from .steps_per_execution import StepsPerExecution
+
+if TYPE_CHECKING:
+    from ...backends.base import Runtime
+    from ...options import FitOptions
+
+RULES: tuple[Rule, ...] = (
+    Scope(),
+    JitCompile(),
+    Dtypes(),
+    BatchSize(),
+    StaticShapes(),
+    LearningRate(),
+    Precision(),
+    InputPipeline(),
+    StepsPerExecution(),
+)
+
+
+def check_switches(options: FitOptions) -> None:
+    """Raise OptionError when ``--no`` names a rule that does not exist."""
+    known = [rule.id for rule in RULES]
+    for name in options.no:
+        if name not in known:
+            raise OptionError(
+                f"There is no rule {name!r}.", expected=f"one of {', '.join(known)}.", type_next=f"--no {known[3]}"
+            )
+
+
+def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: int) -> PreparedFit:
+    """Apply every rule that is on to a captured call.
+
+    Raises:
+        DataError: When a rule finds data that cannot be used.
+        ModelError: When a rule finds a model that cannot be used.
+        OptionError: When an option cannot hold for this call.
+    """
+    check_switches(options)
+    prepared = PreparedFit(
+        request=request,
+        replicas=runtime.replicas,
+        data=request.data,
+        validation=request.validation,
+        batch_size=request.batch_size,
+        epochs=options.epochs or request.epochs,
+        seed=seed,
+    )
+    for rule in RULES:
+        if rule.id in options.no:
+            prepared = rule.skip(prepared)
+        else:
+            prepared = rule.apply(prepared, runtime, options)
+    return prepared

@@ -1,0 +1,77 @@
+"""Rule ``steps-per-execution``: several steps in one dispatch, where that saves time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..prepared import PreparedFit
+from .base import Rule
+from .batch_size import round_up
+
+if TYPE_CHECKING:
+    from ...backends.base import Runtime
+    from ...options import FitOptions
+
+MOST_STEPS = 32
+FEWEST_DISPATCHES = 10
+
+
+class StepsPerExecution(Rule):
+    """Run several steps per dispatch on TensorFlow; on JAX Keras loops on the host all the same."""
+
+    id = "steps-per-execution"
+    title = "Steps per execution"
+    why = (
+        "Each dispatch from Python costs about as much as a small step: on TensorFlow 2.7 ms a step fell to 0.9 ms "
+        "with 32 steps in one (tiny model, two CPU cores, November 2026)."
+    )
+    source = "keras.io/api/models/model_training_apis (steps_per_execution); measured, see docs/performance.md"
+
+    @property
+    def switch(self) -> str:
+        """What to type to have one step per dispatch."""
+        return "--steps-per-execution keep"
+
+    def apply(self, prepared: PreparedFit, runtime: Runtime, options: FitOptions) -> PreparedFit:
+        """Choose how many steps go out at once, and let them divide the epoch."""
+        has = int(prepared.request.model.steps_per_execution)
+        wanted = has
+        if isinstance(options.steps_per_execution, int):
+            wanted = options.steps_per_execution
+        elif options.steps_per_execution == "auto" and has == 1 and runtime.engine.name == "tensorflow":
+            if not watches_batches(prepared.request.callbacks):
+                wanted = auto_steps(prepared.steps_per_epoch)
+        steps = prepared.steps_per_epoch
+        if wanted == has and (wanted == 1 or steps is None or steps % wanted == 0):
+            return prepared
+        before, after = str(has), str(wanted)
+        if steps is not None and steps % wanted:
+            steps = round_up(steps, wanted)
+            after += f", an epoch of {steps} steps instead of {prepared.steps_per_epoch}"
+        return prepared.but(self.change(before, after), steps_per_execution=wanted, steps_per_epoch=steps)
+
+
+def auto_steps(steps_per_epoch: int | None) -> int:
+    """Return the largest divisor of an epoch, at most 32, that leaves ten dispatches in it.
+
+    Example:
+        >>> auto_steps(640), auto_steps(63), auto_steps(61), auto_steps(None)
+        (32, 3, 1, 1)
+    """
+    if steps_per_epoch is None:
+        return 1
+    fits = [
+        n for n in range(1, MOST_STEPS + 1) if steps_per_epoch % n == 0 and steps_per_epoch // n >= FEWEST_DISPATCHES
+    ]
+    return max(fits, default=1)
+
+
+def watches_batches(callbacks: tuple[Any, ...]) -> bool:
+    """Return whether a callback has a hook for single batches, which would then be called less often."""
+    import keras
+
+    base = keras.callbacks.Callback
+    hooks = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
+    return any(
+        getattr(type(callback), hook, None) is not getattr(base, hook) for callback in callbacks for hook in hooks
+    )

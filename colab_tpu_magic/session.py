@@ -1,0 +1,127 @@
+"""The one current runtime and the last run, and the functions that make them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import ModelError
+from .options import ConnectOptions, FitOptions
+
+if TYPE_CHECKING:
+    from .backends.base import Runtime
+    from .training.run import Run
+
+MAX_RUNS = 100
+
+
+class Session:
+    """What this process has connected to and trained.
+
+    Attributes:
+        runtime: The connected runtime, or None.
+        runs: The last 100 runs, oldest first.
+    """
+
+    def __init__(self) -> None:
+        self.runtime: Runtime | None = None
+        self.runs: list[Run] = []
+
+    def keep(self, run: Run) -> None:
+        """Remember a run; forget the oldest beyond a hundred."""
+        self.runs.append(run)
+        del self.runs[:-MAX_RUNS]
+
+    @property
+    def last_run(self) -> Run | None:
+        """The newest run, or None."""
+        return self.runs[-1] if self.runs else None
+
+
+session = Session()
+
+
+def connect(backend: str = "auto", simulate: str | int | None = None, verbose: bool = False) -> Runtime:
+    """Find and initialise what is there, and make it the current runtime.
+
+    Args:
+        backend: ``"auto"``, ``"jax"`` or ``"tensorflow"``.
+        simulate: A slice name (``"v2-8"``) or a number of virtual CPU replicas.
+        verbose: Keep the start-up messages of TensorFlow, JAX and libtpu.
+
+    Returns:
+        The runtime; also `colab_tpu_magic.runtime`.
+
+    Raises:
+        ConnectError: When what was asked for cannot be had here, with the line to type next.
+        OptionError: When an argument cannot be understood.
+
+    Example:
+        >>> runtime = connect(simulate="v2-8")  # doctest: +SKIP
+        >>> runtime.replicas  # doctest: +SKIP
+        8
+    """
+    from .backends.connect import make_runtime
+
+    options = ConnectOptions(backend=backend, simulate=simulate, verbose=verbose)
+    session.runtime = make_runtime(options)
+    return session.runtime
+
+
+def current_runtime() -> Runtime:
+    """Return the current runtime, connecting to what is there when nothing is yet."""
+    return session.runtime or connect()
+
+
+def fit(model: Any, x: Any = None, y: Any = None, *, options: FitOptions | None = None, **keras_arguments: Any) -> Run:
+    """Train a compiled Keras model on the current runtime, like ``model.fit``.
+
+    Args:
+        model: A compiled Keras model; it holds the trained weights afterwards.
+        x: Inputs: arrays of shape ``(rows, ...)``, a dataset or a generator.
+        y: Targets, with arrays only.
+        options: How to prepare the fit.
+        **keras_arguments: Everything else ``model.fit`` takes.
+
+    Returns:
+        The run.
+
+    Raises:
+        DataError: When the data cannot be used.
+        ModelError: When the model cannot be trained.
+
+    Example:
+        >>> run = fit(model, x, y, epochs=5, options=FitOptions(batch_size="keep"))  # doctest: +SKIP
+    """
+    options = options or FitOptions()
+    with intercepting(options) as interceptor:
+        _checked(model).fit(x, y, **keras_arguments)
+    return interceptor.runs[-1]
+
+
+def intercepting(options: FitOptions, shell: Any = None) -> Any:
+    """Return the context in which Keras calls train on the current runtime."""
+    runtime = current_runtime()
+    from .training.intercept import Interceptor
+    from .widgets.live import LiveView, choose_view_kind
+
+    kind = "none" if options.quiet else choose_view_kind(shell if shell is not None else _shell())
+
+    def make_view(run: Run, verbose: Any) -> LiveView:
+        # A verbose that the call gives means what it says: Keras' own bar, or nothing.
+        return LiveView(run, kind if verbose is None else "none")
+
+    return Interceptor(runtime, options, make_view, session.keep)
+
+
+def _shell() -> Any:
+    from IPython import get_ipython
+
+    return get_ipython()
+
+
+def _checked(model: Any) -> Any:
+    import keras
+
+    if not isinstance(model, keras.Model):
+        raise ModelError(f"{type(model).__name__} is not a Keras model.", expected="a compiled keras.Model.")
+    return model

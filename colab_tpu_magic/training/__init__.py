@@ -1,0 +1,1 @@
+"""Run the prepared fit, watch it, and keep what happened."""

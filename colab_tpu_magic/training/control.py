@@ -1,0 +1,50 @@
+"""Turn Ctrl-C into a clean end after the running step, and requests to stop into Keras' own flag."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+
+@dataclass
+class Control:
+    """What was asked of a running fit.
+
+    Attributes:
+        interrupted: Ctrl-C or the kernel's interrupt arrived.
+        stopping: A stop after this step was asked for.
+    """
+
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt between two steps when one arrived.
+
+        Plain Keras on JAX loses the weights when the exception falls into a step; here it
+        only ever falls between two.
+        """
+        if self.interrupted.is_set():
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def catching_interrupts(self) -> Iterator[None]:
+        """Hold the first interrupt back until `check`; let a second one through at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def hold(number: int, frame: FrameType | None) -> None:
+            if self.interrupted.is_set():
+                raise KeyboardInterrupt
+            self.interrupted.set()
+
+        before = signal.signal(signal.SIGINT, hold)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)

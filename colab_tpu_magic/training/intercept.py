@@ -1,0 +1,212 @@
+"""While a cell runs, `fit`, `evaluate` and `predict` of Keras models pass through here."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+
+from ..backends.feed_adapter import FeedAdapter
+from ..errors import ModelError
+from ..rewrite.feed import PREFETCH, Feed, evaluation_feed, prediction_feed
+from ..rewrite.prepared import KERAS_DEFAULT_BATCH_SIZE
+from ..rewrite.request import arguments_of, check_compiled, read_fit
+from ..rewrite.rules import check_switches, prepare
+from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
+from ..rewrite.rules.dtypes import device_dtypes
+from ..rewrite.sources import ArraySource, Source, rows_of
+from ..rewrite.streams import read_data
+from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..backends.base import Runtime
+    from ..options import FitOptions
+
+METHODS = ("fit", "evaluate", "predict")
+_active: Interceptor | None = None
+
+
+class Interceptor:
+    """Train, evaluate and predict on the runtime whatever Keras model is asked to, while it is entered.
+
+    Args:
+        runtime: The connected runtime.
+        options: How to prepare each fit.
+        make_view: Makes the live view of a run, given the ``verbose`` of the call (None when left out).
+        on_run: Called with each run before it starts.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        options: FitOptions,
+        make_view: Callable[[Run, Any], Any],
+        on_run: Callable[[Run], None] = lambda run: None,
+    ) -> None:
+        check_switches(options)
+        self.runtime = runtime
+        self.options = options
+        self.make_view = make_view
+        self.on_run = on_run
+        self.runs: list[Run] = []
+        self.calls = 0
+        self._models: list[Any] = []
+        self._keras: dict[str, Callable[..., Any]] = {}
+
+    def __enter__(self) -> Interceptor:
+        """Put our methods on keras.Model."""
+        global _active
+        if _active is not None:
+            raise ModelError("A %%tpu_fit cell is running already.", expected="one at a time.")
+        _active = self
+        if self.options.seed is not None:
+            keras.utils.set_random_seed(self.options.seed)
+        self._keras = {name: getattr(keras.Model, name) for name in METHODS}
+        for name in METHODS:
+            setattr(keras.Model, name, _method(self, name, self._keras[name]))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Take our methods off again and bring every model home."""
+        global _active
+        _active = None
+        for name in METHODS:
+            delattr(keras.Model, name)
+        for model in self._models:
+            self.runtime.engine.bring_home(model)
+        self._models.clear()
+
+    def nothing_trained(self) -> str:
+        """Return what to tell the user of a cell in which no Keras model was used."""
+        if "tf_keras" in sys.modules:
+            return (
+                "The cell ran, but it trained no Keras 3 model; tf_keras (Keras 2) models do not pass through.\n"
+                "Expected: import keras.\nType: import keras, and make the model with it"
+            )
+        return (
+            "The cell ran, but it called fit, evaluate or predict of no Keras model.\n"
+            "Expected: a call such as model.fit(x, y).\nType: model.fit(x_train, y_train, epochs=5) in the cell"
+        )
+
+    def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:
+        """Prepare and run one `fit`."""
+        keras_fit = self._keras["fit"]
+        request = read_fit(model, arguments_of(keras_fit, model, args, kwargs))
+        self.calls += 1
+        prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
+        run = new_run(prepared, self.runtime)
+        self.runs.append(run)
+        self.on_run(run)
+        if prepared.on_replicas:
+            self._remember(model)
+        view = self.make_view(run, request.verbose)
+        return run_fit(prepared, self.runtime, run, view, keras_fit)
+
+    def evaluate(self, model: Any, args: tuple, kwargs: dict) -> Any:
+        """Run one `evaluate`, every row counted once."""
+        keras_evaluate = self._keras["evaluate"]
+        if kwargs.get("_use_cached_eval_dataset"):
+            # Validation inside a fit: the feed is ours already.
+            feed = model._eval_epoch_iterator.data_adapter.feed
+            with self._built_for(model, feed):
+                return keras_evaluate(model, *args, **kwargs)
+        arguments = arguments_of(keras_evaluate, model, args, kwargs)
+        check_compiled(model, "evaluate")
+        arguments.pop("kwargs", None)
+        source = self._read(arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight"))
+        size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
+        feed = evaluation_feed(source, size, self._replicas, limit, self._ahead)
+        with self._on_replicas(model), self._built_for(model, feed):
+            return self._run(feed, lambda: keras_evaluate(model, FeedAdapter(feed), **_keras_verbose(arguments)))
+
+    def predict(self, model: Any, args: tuple, kwargs: dict) -> Any:
+        """Run one `predict`, the padding of the last batch cut off again."""
+        keras_predict = self._keras["predict"]
+        arguments = arguments_of(keras_predict, model, args, kwargs)
+        source = self._read(arguments.pop("x"), None, None)
+        size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
+        feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
+        with self._on_replicas(model):
+            outputs = self._run(feed, lambda: keras_predict(model, FeedAdapter(feed), **_keras_verbose(arguments)))
+        rows = sum(true_rows)
+        return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
+
+    def _read(self, x: Any, y: Any, sample_weight: Any) -> Source:
+        self.calls += 1
+        source = read_data(x, y, sample_weight)
+        return source if "dtypes" in self.options.no else device_dtypes(source)[0]
+
+    def _sizes(self, source: Source, batch_size: int | None, steps: int | None) -> tuple[int, int | None]:
+        """Return the global batch size and the most rows to read."""
+        own = batch_size or (KERAS_DEFAULT_BATCH_SIZE if isinstance(source, ArraySource) else source.batch_size)
+        replicas = self._replicas
+        size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)
+        return evaluation_batch_size(source, size, replicas), steps * own if steps else None
+
+    def _run(self, feed: Any, call: Callable[[], Any]) -> Any:
+        try:
+            with expecting_the_end():
+                return call()
+        except BaseException as error:
+            if feed.error is not None and feed.error is not error:
+                raise feed.error from None
+            raise
+
+    @contextmanager
+    def _on_replicas(self, model: Any) -> Iterator[None]:
+        if self._moves:
+            self._remember(model)
+            self.runtime.engine.place(model)
+        with self.runtime.engine.calling(model, self._moves):
+            yield
+
+    def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
+        """Build the model ahead where Keras could not from the first batch."""
+        first = feed.example if feed.once else next(feed.open(), None)
+        if first is None or not (feed.once or rows_of(first) < self._replicas):
+            return nullcontext()
+        return self.runtime.engine.building_from(model, first)
+
+    @property
+    def _moves(self) -> bool:
+        return "scope" not in self.options.no
+
+    @property
+    def _replicas(self) -> int:
+        return self.runtime.replicas if self._moves else 1
+
+    def _remember(self, model: Any) -> None:
+        if not any(model is known for known in self._models):
+            self._models.append(model)
+
+    @property
+    def _ahead(self) -> int:
+        return 0 if self.runtime.engine.name == "tensorflow" else PREFETCH
+
+    def _shuffle_seed(self) -> int:
+        return self.options.seed if self.options.seed is not None else int(np.random.randint(2**31))
+
+
+def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    ours = getattr(interceptor, name)
+    thread = threading.current_thread()
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        if threading.current_thread() is not thread:
+            return original(self, *args, **kwargs)
+        return ours(self, args, kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = original.__doc__
+    return method
+
+
+def _keras_verbose(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if not (key == "verbose" and value is None)}

@@ -1,0 +1,146 @@
+"""Run a prepared fit: place the model, call Keras' own fit, and end cleanly whatever happens."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ..backends.feed_adapter import FeedAdapter
+from ..rewrite.feed import Feed, evaluation_feed, training_feed
+from ..rewrite.prepared import PreparedFit
+from ..rewrite.sources import ArraySource, Source
+from .callback import Monitor
+from .control import Control
+from .run import Run
+from .settings import fit_settings
+
+if TYPE_CHECKING:
+    from ..backends.base import Engine, Runtime
+    from ..widgets.live import LiveView
+
+
+def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
+    """Return the run that a prepared fit is about to fill."""
+    return Run(
+        device=f"{runtime.device}, {runtime.backend_title} backend",
+        replicas=prepared.replicas,
+        global_batch_size=prepared.batch_size,
+        epochs=prepared.epochs,
+        steps_per_epoch=prepared.steps_per_epoch,
+        changes=prepared.changes,
+    )
+
+
+def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, keras_fit: Callable[..., Any]) -> Any:
+    """Train, and return what Keras' fit returns.
+
+    Args:
+        prepared: The fit in TPU-ready form.
+        runtime: The connected runtime.
+        run: Filled while it trains.
+        view: Shown while it trains; leaves a static picture.
+        keras_fit: Keras' own ``Model.fit``, unbound.
+
+    Raises:
+        KeyboardInterrupt: After Ctrl-C, with the weights so far in the model.
+        Exception: What the data, a callback or the step raised, likewise.
+    """
+    request, engine = prepared.request, runtime.engine
+    model = request.model
+    control = Control()
+    feed = training_feed(
+        prepared.data,
+        prepared.batch_size,
+        request.shuffle,
+        prepared.seed,
+        prepared.full_batches,
+        _ahead(prepared, runtime),
+    )
+    feed.interrupted = control.interrupted
+    monitor = Monitor(run, engine, view, control, feed)
+    view.show()
+    try:
+        with control.catching_interrupts(), fit_settings(prepared):
+            feed.hold_errors = int(model.steps_per_execution) > 1
+            if prepared.on_replicas:
+                engine.place(model)
+            with engine.calling(model, prepared.on_replicas), expecting_the_end(), _built_ahead(engine, model, feed):
+                history = keras_fit(
+                    model,
+                    FeedAdapter(feed),
+                    epochs=prepared.epochs,
+                    initial_epoch=request.initial_epoch,
+                    steps_per_epoch=prepared.steps_per_epoch if feed.batches is None else None,
+                    validation_data=_validation(prepared, runtime),
+                    callbacks=[*request.callbacks, monitor],
+                    verbose=0 if request.verbose is None else request.verbose,
+                    **request.passed_on,
+                )
+            # Ctrl-C during the last step: the fit is whole, the cell still ends as interrupted.
+            control.check()
+        run.status = "stopped" if control.stopping.is_set() else "completed"
+        return history
+    except BaseException as error:
+        cause = feed.error if feed.error is not None else error
+        interrupted = control.interrupted.is_set() or isinstance(cause, KeyboardInterrupt)
+        run.status = "interrupted" if interrupted else "failed"
+        run.error = "" if interrupted else f"{type(cause).__name__}: {_first_line(cause)}"
+        if interrupted:
+            raise KeyboardInterrupt from None
+        if cause is not error:
+            raise cause from None
+        raise
+    finally:
+        run.phase = "done"
+        run.duration_seconds = time.perf_counter() - run.started
+        own_history = getattr(getattr(model, "history", None), "history", None)
+        if own_history is not None and monitor.model is model:
+            run.history = {name: [float(v) for v in values] for name, values in own_history.items()}
+        view.finish()
+
+
+@contextmanager
+def expecting_the_end() -> Iterator[None]:
+    """Keep Keras from warning when a feed of unknown length ends."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Your input ran out of data")
+        yield
+
+
+def _built_ahead(engine: Engine, model: Any, feed: Feed) -> AbstractContextManager[Any]:
+    return engine.building_from(model, feed.example) if feed.once else nullcontext()
+
+
+def _ahead(prepared: PreparedFit, runtime: Runtime) -> int:
+    # tf.data calls the feed from threads of its own and makes batches ahead itself.
+    return 0 if runtime.engine.name == "tensorflow" else prepared.prefetch
+
+
+def _validation(prepared: PreparedFit, runtime: Runtime) -> Any:
+    if prepared.validation is None:
+        return None
+    request = prepared.request
+    limit = request.validation_steps * request.validation_batch_size if request.validation_steps else None
+    feed = evaluation_feed(
+        prepared.validation,
+        evaluation_batch_size(prepared.validation, prepared.batch_size, prepared.replicas),
+        prepared.replicas,
+        limit,
+        _ahead(prepared, runtime),
+    )
+    return FeedAdapter(feed)
+
+
+def evaluation_batch_size(source: Source, batch_size: int, replicas: int) -> int:
+    """Return a global batch size for evaluation: the training one, or less when there are fewer rows."""
+    size = -(-batch_size // replicas) * replicas
+    if isinstance(source, ArraySource):
+        size = min(size, -(-source.rows // replicas) * replicas)
+    return size
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0]

@@ -1,0 +1,117 @@
+"""A run: one training, what it measured, what was changed and how it ended."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..rewrite.change import Change
+from .series import Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STATUSES = ("running", "completed", "stopped", "interrupted", "failed")
+
+
+@dataclass
+class Run:
+    """Hold what one `fit` did.
+
+    Attributes:
+        device: What trained, for people: ``"8 simulated replicas (v2-8) on CPU, JAX backend"``.
+        replicas: Devices that ran the step.
+        global_batch_size: Rows in one step over all replicas.
+        epochs: Epochs asked for.
+        steps_per_epoch: Training steps in an epoch, or None while unknown.
+        status: ``"running"``, ``"completed"``, ``"stopped"``, ``"interrupted"`` or ``"failed"``.
+        history: Keras' ``History.history``: metric name to one value per epoch.
+        train: Per-step series of the training metrics, by metric name.
+        validation: Per-epoch series of the validation metrics, by metric name without ``val_``.
+        changes: What the rules changed.
+        epoch: Epoch being trained, from 1; 0 before the first.
+        step: Training steps done since the run began.
+        started: ``time.perf_counter()`` at the start, seconds.
+        compile_seconds: Wall time of the first step, compilation included; None before it.
+        duration_seconds: Wall time of the whole run; None while running.
+        error: The one-line reason when failed.
+    """
+
+    device: str
+    replicas: int = 1
+    global_batch_size: int = 0
+    epochs: int = 1
+    steps_per_epoch: int | None = None
+    status: str = "running"
+    history: dict[str, list[float]] = field(default_factory=dict)
+    train: dict[str, Series] = field(default_factory=dict)
+    validation: dict[str, Series] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    epoch: int = 0
+    step: int = 0
+    epoch_step: int = 0
+    phase: str = "compiling"
+    started: float = field(default_factory=time.perf_counter)
+    compile_seconds: float | None = None
+    duration_seconds: float | None = None
+    error: str = ""
+
+    @property
+    def per_replica_batch_size(self) -> int:
+        """Rows of one step on one replica."""
+        return self.global_batch_size // max(1, self.replicas)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Names of the metrics, loss first, without ``val_``."""
+        names = list(dict.fromkeys([*self.train, *self.validation]))
+        return sorted(names, key=lambda name: name != "loss")
+
+    @property
+    def metrics(self) -> dict[str, list[Any]]:
+        """Columns ``step``, ``epoch`` and one per metric; None where a row has no value.
+
+        Train values stand at the step they were sampled, validation values (``val_`` names)
+        at the last step of their epoch.
+        """
+        columns = {name: series for name, series in self.train.items()}
+        columns.update({f"val_{name}": series for name, series in self.validation.items()})
+        by_step: dict[int, dict[str, float]] = {}
+        for name, series in columns.items():
+            for step, value in zip(series.steps, series.values, strict=True):
+                by_step.setdefault(step, {})[name] = value
+        steps = sorted(by_step)
+        table: dict[str, list[Any]] = {"step": steps, "epoch": [self.epoch_of(step) for step in steps]}
+        for name in columns:
+            table[name] = [by_step[step].get(name) for step in steps]
+        return table
+
+    def epoch_of(self, step: int) -> int:
+        """Return the epoch, from 1, that a training step belongs to."""
+        if not self.steps_per_epoch:
+            return max(1, self.epoch)
+        return max(1, -(-step // self.steps_per_epoch))
+
+    def examples_per_second(self) -> float | None:
+        """Rows trained a second after the first step, or None before there are two steps."""
+        end = self.duration_seconds if self.duration_seconds is not None else time.perf_counter() - self.started
+        seconds = end - (self.compile_seconds or 0.0)
+        if self.step < 2 or seconds <= 0:
+            return None
+        return (self.step - 1) * self.global_batch_size / seconds
+
+    def summary(self) -> str:
+        """Return the run as a few lines of text."""
+        from ..widgets.text import run_summary
+
+        return run_summary(self)
+
+    def plot(self) -> Figure:
+        """Return a matplotlib Figure of the metrics, train per step and validation per epoch."""
+        from ..widgets.static import run_figure
+
+        return run_figure(self)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.status}: epoch {self.epoch}/{self.epochs}, step {self.step}, {self.device}>"

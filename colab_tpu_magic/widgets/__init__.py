@@ -1,0 +1,1 @@
+"""Live views, cards and static pictures: core ipywidgets and SVG, no JavaScript of our own."""

@@ -1,0 +1,146 @@
+"""The quickstart in JupyterLab and Chromium: a moving chart, and a picture that outlives the kernel."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from .browser_rig import CHROMIUM, OUTPUT, choose, open_notebook, open_without_kernel, running_browser, running_lab
+
+NOTEBOOK = "01_quickstart.ipynb"
+EPOCHS = 20
+TRAINING_TIMEOUT_MS = 150_000
+
+MISSING = [
+    what
+    for what, there in {
+        f"Chromium ({CHROMIUM}; apt-get install --no-install-recommends chromium fonts-dejavu-core)": CHROMIUM.exists(),
+        "jupyterlab": importlib.util.find_spec("jupyterlab") is not None,
+        "playwright": importlib.util.find_spec("playwright") is not None,
+    }.items()
+    if not there
+]
+if MISSING:
+    warnings.warn(f"THE BROWSER TESTS DO NOT RUN: missing {', '.join(MISSING)}", stacklevel=1)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"BROWSER NOT TESTED, missing: {', '.join(MISSING)}"),
+]
+
+
+@dataclass
+class Seen:
+    """What the browser showed, in the order in which it was seen."""
+
+    charts: list[bytes] = field(default_factory=list)
+    drawings: list[str] = field(default_factory=list)
+    header: str = ""
+    final: str = ""
+    reopened: str = ""
+    reopened_pictures: int = 0
+    reopened_widgets: int = 0
+    reopened_sessions: int = 0
+    picture_size: dict[str, float] = field(default_factory=dict)
+    saved: nbformat.NotebookNode = field(default_factory=nbformat.v4.new_notebook)
+
+
+def longer_copy(source: Path, folder: Path) -> int:
+    """Write the quickstart with more epochs; return which code cell trains, from 0."""
+    notebook = nbformat.read(source, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    (training,) = (number for number, cell in enumerate(code) if cell.source.startswith("%%tpu_fit"))
+    code[training].source = code[training].source.replace("%%tpu_fit", f"%%tpu_fit --epochs {EPOCHS}", 1)
+    nbformat.write(notebook, folder / source.name)
+    return training
+
+
+@pytest.fixture(scope="module")
+def seen(root: Path, artifacts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """Run the quickstart once in the browser, save it, end its kernel, open it again."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    training = longer_copy(root / "notebooks" / NOTEBOOK, folder)
+    found = Seen()
+    with running_lab(folder) as lab, running_browser() as context:
+        page = open_notebook(context, lab, NOTEBOOK)
+        choose(page, "Run", "Run All Cells")
+        cell = page.locator(".jp-CodeCell").nth(training)
+        chart = cell.locator(f"{OUTPUT} .widget-html svg").last
+        chart.locator("polyline").first.wait_for(state="attached", timeout=TRAINING_TIMEOUT_MS)
+        cell.locator(".jp-OutputArea").first.scroll_into_view_if_needed()
+        for number in (1, 2):
+            found.charts.append(chart.screenshot(path=artifacts / f"quickstart-chart-{number}.png"))
+            found.drawings.append(chart.evaluate("node => node.outerHTML"))
+            found.header = cell.locator(OUTPUT).first.inner_text()
+            page.screenshot(path=artifacts / f"quickstart-training-{number}.png")
+            if number == 1:
+                time.sleep(3)
+        cell.locator(".widget-html").first.wait_for(state="detached", timeout=TRAINING_TIMEOUT_MS)
+        page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+        found.final = cell.locator(".jp-OutputArea").first.inner_text()
+        cell.scroll_into_view_if_needed()
+        cell.screenshot(path=artifacts / "quickstart-cell.png")
+        page.screenshot(path=artifacts / "quickstart-finished.png")
+        choose(page, "File", "Save Notebook")
+        page.wait_for_selector(".jp-mod-dirty", state="detached", timeout=20_000)
+        page.close()
+        lab.end_kernel(NOTEBOOK)
+        found.saved = nbformat.read(folder / NOTEBOOK, as_version=4)
+
+        page = open_without_kernel(context, lab, NOTEBOOK)
+        cell = page.locator(".jp-CodeCell").nth(training)
+        cell.scroll_into_view_if_needed()
+        picture = cell.locator(f"{OUTPUT} svg, {OUTPUT} img").first
+        picture.wait_for(state="visible", timeout=20_000)
+        found.reopened = page.locator(".jp-Notebook").inner_text()
+        found.reopened_pictures = cell.locator(f"{OUTPUT} svg, {OUTPUT} img").count()
+        found.reopened_widgets = page.locator(f"{OUTPUT} .jupyter-widgets").count()
+        found.reopened_sessions = len(lab.sessions(NOTEBOOK))
+        found.picture_size = picture.bounding_box() or {}
+        page.screenshot(path=artifacts / "quickstart-reopened.png")
+        cell.screenshot(path=artifacts / "quickstart-reopened-cell.png")
+    yield found
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.timeout(240)
+def test_chart_moves_while_the_cell_trains(seen):
+    first, second = seen.drawings
+    assert first != second
+    assert seen.charts[0] != seen.charts[1]
+
+
+def test_live_view_says_what_trains_and_how_far_it_is(seen):
+    assert "8 simulated replicas (v2-8)" in seen.header
+    assert f"{EPOCHS}" in seen.header
+
+
+def test_finished_cell_shows_picture_and_changes(seen):
+    assert "--batch-size keep" in seen.final
+    assert "Error displaying widget" not in seen.final
+
+
+def test_saved_notebook_holds_a_picture_and_no_widget_of_the_training(seen):
+    (training,) = (cell for cell in seen.saved.cells if cell.source.startswith("%%tpu_fit"))
+    kinds = {kind for output in training.outputs for kind in output.get("data", {})}
+    assert kinds & {"image/png", "image/svg+xml", "text/html"}
+    assert "application/vnd.jupyter.widget-view+json" not in kinds
+    assert not any(output.output_type == "error" for cell in seen.saved.cells for output in cell.get("outputs", []))
+
+
+def test_reopened_without_a_kernel_the_final_picture_is_there(seen):
+    assert seen.reopened_sessions == 0
+    assert seen.reopened_pictures >= 1
+    assert seen.picture_size["width"] > 300 and seen.picture_size["height"] > 100
+    assert seen.reopened_widgets == 0
+    assert "Error displaying widget" not in seen.reopened
+    assert "Test accuracy: 0.9" in seen.reopened

@@ -1,0 +1,165 @@
+"""The forms that data comes in, and what Keras documents of `fit`, hold on the replicas."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+
+from .models import changed, dense, rows, training
+
+
+class Pieces(keras.utils.PyDataset):
+    """1,003 rows in eleven batches of 97, the last of 33."""
+
+    def __init__(self, workers=1):
+        super().__init__(workers=workers)
+        self.x, self.y = rows()
+
+    def __len__(self):
+        return 11
+
+    def __getitem__(self, index):
+        part = slice(index * 97, (index + 1) * 97)
+        return self.x[part], self.y[part]
+
+
+def dataset(size=50):
+    import tensorflow as tf
+
+    return tf.data.Dataset.from_tensor_slices(rows()).batch(size)
+
+
+@pytest.mark.parametrize("make", [dataset, Pieces, lambda: Pieces(workers=3)], ids=["tf.data", "PyDataset", "workers"])
+def test_dataset_trains_evaluates_and_predicts_exactly(make):
+    x, y = rows()
+    model = dense()
+    with training() as cell:
+        history = model.fit(make(), epochs=3, validation_data=make()).history
+        there = model.evaluate(make(), verbose=0)
+        predicted = model.predict(make(), verbose=0)
+    assert history["loss"][-1] < history["loss"][0]
+    assert cell.runs[0].status == "completed"
+    np.testing.assert_allclose(there, model.evaluate(x, y, verbose=0), rtol=2e-5)
+    np.testing.assert_allclose(there, [history["val_loss"][-1], history["val_accuracy"][-1]], rtol=2e-5)
+    np.testing.assert_allclose(predicted, model.predict(x, verbose=0), atol=1e-6)
+
+
+def test_endless_dataset_trains_the_steps_that_were_asked_for(runtime):
+    model = dense()
+    with training(batch_size="keep") as cell:
+        model.fit(dataset(48).repeat(), epochs=2, steps_per_epoch=7)
+    assert cell.runs[0].steps_per_epoch == 7
+    assert cell.runs[0].step == 14
+
+
+def test_generator_loses_no_batch():
+    x, y = rows(480)
+    given = []
+
+    def batches():
+        for start in range(0, 480, 48):
+            given.append(start)
+            yield x[start : start + 48], y[start : start + 48]
+
+    model, plain = dense(), dense()
+    with training(batch_size="keep", learning_rate="keep") as cell:
+        model.fit(batches(), epochs=1)
+    plain.fit(x, y, batch_size=48, shuffle=False, verbose=0)
+    assert given == list(range(0, 480, 48))
+    assert cell.runs[0].step == 10
+    np.testing.assert_allclose(model.get_weights()[0], plain.get_weights()[0], atol=2e-5)
+
+
+def test_dict_inputs_and_class_weights():
+    x, y = rows()
+    inputs = {"left": keras.Input((10,), name="left"), "right": keras.Input((10,), name="right")}
+    joined = keras.layers.Concatenate()([inputs["left"], inputs["right"]])
+    model = keras.Model(inputs, keras.layers.Dense(2, activation="softmax")(joined))
+    model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    data = {"left": x[:, :10], "right": x[:, 10:]}
+    with training():
+        history = model.fit(data, y, epochs=4, class_weight={0: 1.0, 1: 3.0}, validation_data=(data, y)).history
+        assert model.predict(data, verbose=0).shape == (1003, 2)
+    assert history["val_accuracy"][-1] > history["val_accuracy"][0] - 0.05
+
+
+def test_validation_split_takes_the_last_rows():
+    x, y = rows(1000)
+    model = dense(optimizer=keras.optimizers.SGD(0.0))
+    with training():
+        history = model.fit(x, y, validation_split=0.2).history
+    assert history["val_loss"][0] == pytest.approx(model.evaluate(x[800:], y[800:], verbose=0)[0], rel=1e-5)
+
+
+def test_initial_epoch_and_history_are_as_keras_documents():
+    x, y = rows()
+    model = dense()
+    with training():
+        history = model.fit(x, y, initial_epoch=2, epochs=5)
+    assert isinstance(history, keras.callbacks.History)
+    assert history.epoch == [2, 3, 4]
+    assert model.history is history
+
+
+def test_callbacks_are_called_as_often_as_keras_would():
+    x, y = rows(640)
+    calls = []
+
+    class Counts(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            calls.append(batch)
+
+    with training(batch_size="keep"):
+        dense().fit(x, y, batch_size=64, epochs=2, callbacks=[Counts()])
+    assert calls == list(range(10)) * 2
+
+
+def test_verbose_that_is_given_means_what_it_says(capsys):
+    x, y = rows(64)
+    with training(quiet=False):
+        dense().fit(x, y, verbose=2, epochs=1)
+    assert " - loss: " in capsys.readouterr().out
+
+
+def test_evaluate_and_predict_in_a_callback_work_in_the_middle_of_a_fit():
+    x, y = rows()
+    seen = []
+
+    class Looks(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append(
+                (self.model.predict(x[:11], verbose=0).shape, len(self.model.evaluate(x[:11], y[:11], verbose=0)))
+            )
+
+    with training():
+        history = dense().fit(x, y, epochs=2, callbacks=[Looks()]).history
+    assert seen == [((11, 2), 2)] * 2
+    assert history["loss"][1] < history["loss"][0]
+
+
+def test_no_static_shapes_keeps_the_last_batch_small():
+    x, y = rows(100)
+    model = dense()
+    with training(no=("static-shapes",), batch_size="keep") as cell:
+        model.fit(x, y, batch_size=48, epochs=2)
+    assert cell.runs[0].step == 6
+    assert "static-shapes" not in changed(cell.runs[0])
+
+
+def test_float64_and_int64_travel_as_32_bits():
+    x, y = rows()
+    with training() as cell:
+        dense().fit(x.astype("float64"), y.astype("int64"))
+    assert changed(cell.runs[0])["dtypes"] == ("float64, int64", "float32, int32")
+
+
+def test_uint8_images_travel_as_uint8():
+    images = np.random.default_rng(0).integers(0, 255, (64, 8, 8, 1), dtype="uint8")
+    model = keras.Sequential(
+        [keras.Input((8, 8, 1)), keras.layers.Rescaling(1 / 255), keras.layers.Flatten(), keras.layers.Dense(2)]
+    )
+    model.compile("sgd", "mse")
+    with training() as cell:
+        model.fit(images, np.zeros((64, 2), "float32"))
+    assert "dtypes" not in changed(cell.runs[0])

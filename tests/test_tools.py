@@ -1,0 +1,121 @@
+"""The tools count tests and check notebooks as they say."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+import run_tests
+from check_notebooks import faults_of, main, python_of
+from run_tests import NO_TESTS_COLLECTED, Part, outcome_of, run_part
+
+REPORT = '<testsuites><testsuite tests="10" failures="1" errors="1" skipped="3"/></testsuites>'
+
+
+def notebook(*sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def test_stored_notebooks_have_no_faults():
+    assert main([]) == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%%tpu_fit --epochs 2\nmodel.fit(x, y)",
+        "%load_ext colab_tpu_magic\nx = 1",
+        "!pip list\nfiles = !ls",
+        "%tpu_fit?",
+        "%%bash\nfor f in *; do echo $f; done",
+        "await something()",
+        "if True:\n    %tpu_status\n",
+    ],
+)
+def test_cells_with_magics_compile(source):
+    assert faults_of(notebook(source)) == []
+
+
+def test_code_that_does_not_compile_is_found_with_its_line():
+    (fault,) = faults_of(notebook("x = 1", "%%tpu_fit\nmodel.fit(x, y"))
+    assert "cell 2 does not compile" in fault and "line 2" in fault
+
+
+def test_line_numbers_of_a_cell_are_kept():
+    assert python_of("%%tpu_fit\nx = 1\n%tpu_status\ny = 2").splitlines()[3] == "y = 2"
+
+
+def test_stored_outputs_and_counts_are_found():
+    wrong = notebook("1")
+    wrong.cells[0].outputs = [nbformat.v4.new_output("stream", text="1")]
+    wrong.cells[0].execution_count = 4
+    wrong.metadata["widgets"] = {}
+    assert len(faults_of(wrong)) == 3
+
+
+def test_failures_and_errors_are_failed_and_the_rest_passed(tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(REPORT, encoding="utf-8")
+    outcome = outcome_of("jax-8", 1, report)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (5, 2, 3)
+
+
+@pytest.mark.parametrize("code", [-9, 2])
+def test_a_process_that_dies_before_its_report_counts_as_failed(tmp_path, code):
+    assert outcome_of("jax-8", code, tmp_path / "none.xml").failed == 1
+
+
+def test_a_part_without_tests_counts_nothing(tmp_path):
+    outcome = outcome_of("jax-8", NO_TESTS_COLLECTED, tmp_path / "none.xml")
+    assert (outcome.passed, outcome.failed) == (0, 0)
+    assert outcome.remark
+
+
+@pytest.fixture
+def small_suite(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "LOGS", tmp_path)
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    return tmp_path / "test_one.py"
+
+
+def run_small(monkeypatch, parts, *arguments):
+    monkeypatch.setattr(run_tests, "current_parts", lambda: parts)
+    return run_tests.main(list(arguments))
+
+
+def test_last_line_sums_up_the_parts(small_suite, monkeypatch, capsys):
+    small_suite.write_text("def test_yes(): pass\ndef test_no(): assert False\n", encoding="utf-8")
+    part = (str(small_suite),)
+    assert run_small(monkeypatch, [Part("one", part), Part("two", (*part, "-k", "yes"))]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 1 failed, 0 skipped"
+
+
+def test_nothing_ran_is_a_failure(small_suite, monkeypatch, capsys):
+    small_suite.write_text("", encoding="utf-8")
+    assert run_small(monkeypatch, [Part("one", (str(small_suite),))]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
+
+
+def test_an_unknown_part_is_refused_with_the_names_there_are(monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        run_small(monkeypatch, [Part("one", ())], "--parts", "jax-9")
+    assert "no part jax-9; there are one" in capsys.readouterr().err
+
+
+def test_a_part_that_does_not_end_is_stopped_and_counts_as_failed(small_suite, monkeypatch):
+    monkeypatch.setattr(run_tests, "PART_TIMEOUT_SECONDS", 3)
+    small_suite.write_text("import time\ndef test_sleeps(): time.sleep(600)\n", encoding="utf-8")
+    outcome, _ = run_part(Part("one", (str(small_suite),)), [])
+    assert outcome.failed == 1
+    assert "did not end" in outcome.remark
+
+
+def test_an_engine_part_finds_its_engine_and_no_other_setting(small_suite, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    monkeypatch.setenv("TPU_MAGIC_ENGINE", "tensorflow-2")
+    text = "import os\ndef test_it(): assert os.environ.get('KERAS_BACKEND') == {!r}\n"
+    for part, backend in ((Part("plain", ()), None), (run_tests.engine_part("jax-8"), "jax")):
+        small_suite.write_text(text.format(backend), encoding="utf-8")
+        part = Part(part.name, (str(small_suite),), environment=part.environment)
+        assert run_part(part, [])[0].passed == 1

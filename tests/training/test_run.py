@@ -1,0 +1,70 @@
+import pytest
+
+from colab_tpu_magic.training.run import Run
+from colab_tpu_magic.training.series import Series
+
+
+def make_run(**fields):
+    return Run(
+        **{"device": "a test", "replicas": 8, "global_batch_size": 64, "epochs": 2, "steps_per_epoch": 4} | fields
+    )
+
+
+def test_the_batch_is_shared_by_the_replicas():
+    assert make_run().per_replica_batch_size == 8
+    assert make_run(replicas=1).per_replica_batch_size == 64
+
+
+def test_loss_is_the_first_metric_and_none_is_listed_twice():
+    run = make_run(
+        train={"accuracy": Series("accuracy"), "loss": Series("loss")}, validation={"auc": Series("val_auc")}
+    )
+    run.validation["loss"] = Series("val_loss")
+    assert run.metric_names == ["loss", "accuracy", "auc"]
+
+
+def test_metrics_are_columns_with_validation_at_the_last_step_of_its_epoch():
+    run = make_run(
+        train={"loss": Series("loss", [2, 4, 6, 8], [4.0, 3.0, 2.0, 1.0])},
+        validation={"loss": Series("val_loss", [4, 8], [3.5, 1.5])},
+    )
+    assert run.metrics == {
+        "step": [2, 4, 6, 8],
+        "epoch": [1, 1, 2, 2],
+        "loss": [4.0, 3.0, 2.0, 1.0],
+        "val_loss": [None, 3.5, None, 1.5],
+    }
+
+
+def test_an_empty_run_has_empty_columns():
+    assert make_run().metrics == {"step": [], "epoch": []}
+
+
+@pytest.mark.parametrize(("step", "epoch"), [(0, 1), (1, 1), (4, 1), (5, 2), (8, 2)])
+def test_a_step_belongs_to_its_epoch(step, epoch):
+    assert make_run().epoch_of(step) == epoch
+
+
+def test_without_known_steps_the_epoch_of_now_is_returned():
+    assert make_run(steps_per_epoch=None, epoch=3).epoch_of(100) == 3
+
+
+def test_the_speed_leaves_out_the_first_step_and_its_compilation():
+    run = make_run(step=11, compile_seconds=5.0, duration_seconds=15.0)
+    assert run.examples_per_second() == 64.0
+
+
+@pytest.mark.parametrize("fields", [{"step": 1}, {"step": 9, "compile_seconds": 15.0}])
+def test_there_is_no_speed_before_two_steps_or_without_time(fields):
+    assert make_run(duration_seconds=15.0, **fields).examples_per_second() is None
+
+
+def test_the_repr_is_one_line_of_where_it_stands():
+    run = make_run(status="stopped", epoch=1, step=3)
+    assert repr(run) == "<Run stopped: epoch 1/2, step 3, a test>"
+
+
+def test_each_run_has_its_own_series():
+    first, second = make_run(), make_run()
+    first.train["loss"] = Series("loss")
+    assert second.train == {}

@@ -1,0 +1,209 @@
+import math
+import re
+import time
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from colab_tpu_magic.training.run import STATUSES
+from colab_tpu_magic.training.series import Series
+from colab_tpu_magic.widgets.svg import PANEL_HEIGHT, TRAIN_COLOUR, VALIDATION_COLOUR, chart_height, chart_svg
+
+from .runs import empty_run, finished_run, series
+
+NS = "{http://www.w3.org/2000/svg}"
+
+
+def parse(run, **options):
+    return ET.fromstring(chart_svg(run, **options))
+
+
+def texts(root):
+    return [element.text for element in root.iter(f"{NS}text")]
+
+
+def epoch_row(root):
+    return [element.text for element in root.iter(f"{NS}text") if element.get("y") == f"{PANEL_HEIGHT - 12:.1f}"]
+
+
+def lines(root, colour):
+    return [
+        [tuple(map(float, pair.split(","))) for pair in line.get("points").split()]
+        for line in root.iter(f"{NS}polyline")
+        if line.get("stroke") == colour
+    ]
+
+
+def test_there_is_a_panel_for_each_metric_and_loss_is_the_first():
+    root = parse(finished_run())
+    panels = root.findall(f"{NS}g")
+    assert [texts(panel)[0] for panel in panels] == ["loss", "accuracy"]
+    assert [panel.get("transform") for panel in panels] == ["translate(0 0)", "translate(430 0)"]
+
+
+def test_training_is_solid_and_validation_is_dashed_with_markers():
+    root = parse(finished_run())
+    dashes = {line.get("stroke"): line.get("stroke-dasharray") for line in root.iter(f"{NS}polyline")}
+    assert dashes == {TRAIN_COLOUR: None, VALIDATION_COLOUR: "6 4"}
+    assert len(list(root.iter(f"{NS}circle"))) == 4
+    assert [title.text for title in root.iter(f"{NS}title")][:2] == [
+        "step 10: validation 1.25",
+        "step 20: validation 0.625",
+    ]
+
+
+def test_all_lines_share_one_axis_of_steps():
+    train, validation = (lines(parse(finished_run()), colour) for colour in (TRAIN_COLOUR, VALIDATION_COLOUR))
+    for panel in range(2):
+        assert train[panel][1][0] == validation[panel][0][0]
+        assert train[panel][3][0] == validation[panel][1][0] == 416.0
+
+
+def test_higher_values_are_drawn_higher():
+    train = lines(parse(finished_run()), TRAIN_COLOUR)
+    loss, accuracy = ([y for _, y in points] for points in train)
+    assert loss == sorted(loss)
+    assert accuracy == sorted(accuracy, reverse=True)
+
+
+def test_the_legend_holds_the_final_values():
+    found = texts(parse(finished_run(history={"loss": [1.0, 0.5125]})))
+    assert "train 0.5125" in found
+    assert "validation 0.625" in found
+    assert "train 0.875" in found
+
+
+def test_epochs_are_numbered_under_the_steps():
+    root = parse(finished_run())
+    assert texts(root).count("step") == 2
+    assert epoch_row(root) == ["epoch", "1", "2", "epoch", "1", "2"]
+
+
+def test_a_fit_that_began_at_a_later_epoch_shows_its_true_numbers():
+    assert epoch_row(parse(finished_run(epoch=5, epochs=5))) == ["epoch", "4", "5", "epoch", "4", "5"]
+
+
+def test_a_running_chart_has_room_to_the_end_of_its_epoch():
+    run = empty_run(train={"loss": series("loss", {1: 1.0, 5: 0.5})})
+    (points,) = lines(parse(run), TRAIN_COLOUR)
+    assert points[-1][0] == pytest.approx(54 + (600 - 54 - 14) / 2)
+
+
+def test_a_name_with_markup_is_text_and_never_an_element():
+    name = "<script>alert('x')</script>&\"quote\""
+    run = finished_run(train={name: series(name, {1: 1.0, 2: 2.0})}, validation={})
+    svg = chart_svg(run)
+    assert "<script" not in svg
+    root = ET.fromstring(svg)
+    assert name in texts(root)
+    assert name in root.get("aria-label")
+
+
+def test_a_long_name_is_cut_but_told_in_full_to_a_screen_reader():
+    name = "a_metric_" * 20
+    root = parse(finished_run(train={name: series(name, {1: 1.0})}, validation={}))
+    assert texts(root)[0].endswith("…")
+    assert name in root.get("aria-label")
+
+
+def test_values_that_are_not_finite_are_left_out_and_named_in_the_legend():
+    points = {1: 1.0, 2: math.nan, 3: math.inf, 4: -math.inf, 5: 0.5, 6: math.nan}
+    svg = chart_svg(finished_run(train={"loss": series("loss", points)}, validation={}))
+    assert not re.search(r'points="[^"]*(nan|inf)', svg)
+    root = ET.fromstring(svg)
+    assert len(lines(root, TRAIN_COLOUR)[0]) == 2
+    assert "train NaN" in texts(root)
+
+
+def test_a_metric_that_was_never_finite_gives_a_panel_without_a_line():
+    root = parse(finished_run(train={"loss": series("loss", {1: math.nan, 2: math.nan})}, validation={}))
+    assert "no values yet" in texts(root)
+    assert not lines(root, TRAIN_COLOUR)
+
+
+def test_an_empty_run_gives_one_panel_that_says_so():
+    root = parse(empty_run())
+    assert texts(root)[0] == "loss"
+    assert "no values yet" in texts(root)
+    assert root.get("aria-label") == "Training is running. No values yet."
+
+
+def test_a_single_point_is_drawn_as_a_dot():
+    root = parse(empty_run(train={"loss": series("loss", {1: 0.5})}))
+    (dot,) = root.iter(f"{NS}circle")
+    assert dot.get("fill") == TRAIN_COLOUR
+    assert not lines(root, TRAIN_COLOUR)
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.0, 0.0), (-3.0, 5.0), (1e-30, 2e-30), (1e99, -1e99), (1e300, 1.0)])
+def test_any_range_of_values_gives_finite_places_inside_the_panel(values):
+    root = parse(finished_run(train={"loss": series("loss", dict(enumerate(values, start=1)))}, validation={}))
+    for points in lines(root, TRAIN_COLOUR):
+        assert all(50 <= y <= 206 for _, y in points)
+
+
+def test_a_long_series_is_drawn_with_at_most_300_points_and_keeps_its_spike():
+    long = Series("loss", max_points=10**6)
+    for step in range(1, 5001):
+        long.add(step, 99.0 if step == 3333 else 1.0 / step)
+    root = parse(finished_run(train={"loss": long}, validation={}, steps_per_epoch=2500))
+    (points,) = lines(root, TRAIN_COLOUR)
+    assert len(points) <= 300
+    assert points[-1][0] == 586.0
+    assert sum(y < 70 for _, y in points) == 1
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_status_is_in_the_label_for_screen_readers(status):
+    root = parse(finished_run(status=status))
+    assert root.get("role") == "img"
+    assert root.get("aria-label").startswith("Training")
+    assert status in root.get("aria-label")
+
+
+def test_the_chart_takes_the_colours_of_the_page_and_has_no_background():
+    root = parse(finished_run())
+    assert root.get("fill") == "currentColor"
+    assert not list(root.iter(f"{NS}rect"))
+    assert {"color", "background"}.isdisjoint(re.findall(r"([a-z-]+):", root.get("style")))
+
+
+def test_more_metrics_than_columns_go_to_a_second_row():
+    run = finished_run(train={name: series(name, {1: 1.0, 2: 0.5}) for name in ("loss", "b", "c", "d")}, validation={})
+    assert chart_height(run) == 2 * PANEL_HEIGHT
+    assert parse(run).findall(f"{NS}g")[3].get("transform") == f"translate(0 {PANEL_HEIGHT})"
+    assert chart_height(run, max_columns=4) == chart_height(empty_run()) == PANEL_HEIGHT
+
+
+def test_drawing_full_series_is_cheap():
+    run = finished_run()
+    for name in ("loss", "accuracy"):
+        run.train[name] = series(name, {step: 1.0 / step for step in range(1, 1001)})
+    seconds = []
+    for _ in range(5):
+        start = time.process_time()
+        chart_svg(run)
+        seconds.append(time.process_time() - start)
+    # About 2 ms where it was measured; the bound leaves room for a slow machine.
+    assert min(seconds) < 0.02
+
+
+def test_values_that_are_not_finite_are_counted_in_their_panel():
+    values = {1: 1.0, 2: math.nan, 3: math.inf, 4: 0.5}
+    found = texts(parse(empty_run(train={"loss": series("loss", values)})))
+    assert "2 NaN or infinite not drawn" in found
+    assert not any("not drawn" in text for text in texts(parse(finished_run())))
+
+
+def test_the_label_of_the_last_step_is_not_cut_off():
+    run = empty_run(step=2000, steps_per_epoch=400, train={"loss": series("loss", {1: 1.0, 2000: 0.5})})
+    root = parse(run)
+    width = float(root.get("viewBox").split()[2])
+    (label,) = [text for text in root.iter(f"{NS}text") if text.text == "2,000"]
+    assert label.get("text-anchor") == "end"
+    assert float(label.get("x")) <= width
+
+
+def test_a_picture_that_stands_alone_has_an_ink_of_its_own():
+    assert parse(finished_run(), ink="#767676").get("color") == "#767676"
+    assert parse(finished_run()).get("color") is None
