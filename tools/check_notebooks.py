@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+# IPython 7.34 does not know `files = !ls` on Python 3.12 and later.
+ASSIGNED = re.compile(r"^(\s*\w[\w, ]*=\s*)[!%].*$")
 
 
 def python_of(source: str) -> str:
@@ -25,7 +28,7 @@ def python_of(source: str) -> str:
         'pass\\nmodel.fit(x, y)'
     """
     lines = source.splitlines()
-    lines = ["pass" if line.startswith("%%") else line for line in lines]
+    lines = ["pass" if line.startswith("%%") else ASSIGNED.sub(r"\1None", line) for line in lines]
     if source.startswith(("%%bash", "%%sh", "%%html", "%%javascript", "%%writefile", "%%svg", "%%latex", "%%markdown")):
         return "pass"
     from IPython.core.inputtransformer2 import TransformerManager

@@ -139,12 +139,13 @@ class JaxEngine:
 
     def read_metrics(self, model: Any) -> dict[str, Reading]:
         """Read the running metrics in the middle of an epoch with one transfer from the device."""
-        state = getattr(model, "_jax_state", None)
-        if not state or model._jax_state_synced:
-            return readings(model)
         variables = model.metrics_variables
         before = [variable._value for variable in variables]
-        for variable, value in zip(variables, jax.device_get(state["metrics_variables"]), strict=True):
+        state = getattr(model, "_jax_state", None)
+        synced = not state or model._jax_state_synced
+        values = before if synced else state["metrics_variables"]
+        # On the host: an operation on replicas from here could meet a step that is still running.
+        for variable, value in zip(variables, jax.device_get(values), strict=True):
             variable._value = value
         try:
             return readings(model)

@@ -1,6 +1,7 @@
 """Find every Keras variable that belongs to a training: weights, metrics, seeds, optimizers.
 
-Private to Keras: ``Layer._flatten_layers`` and the ``_value`` a variable holds. Tried on
+Private to Keras: ``Layer._flatten_layers``, the metrics that ``compile`` was given, and the
+``_value`` a variable holds. Tried on
 keras 3.10.0, 3.13.2 and 3.15.1.
 """
 
@@ -33,12 +34,22 @@ def live_variables(model: Any) -> Iterator[Any]:
     groups: list[Any] = [layer.variables for layer in model._flatten_layers()]
     groups += [model.variables, model.metrics_variables]
     groups += [optimizer.variables for optimizer in optimizers_of(model)]
+    groups += [metric.variables for metric in _waiting_metrics(model)]
     for group in groups:
         for variable in group:
             if id(variable) not in seen:
                 seen.add(id(variable))
                 if variable._value is not None:
                     yield variable
+
+
+def _waiting_metrics(model: Any) -> list[Any]:
+    """Return metric objects given to `compile`, which the model lists only once it is built."""
+    import keras
+
+    compiled = getattr(model, "_compile_metrics", None)
+    given = (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None))
+    return [leaf for leaf in keras.tree.flatten(given) if isinstance(leaf, keras.metrics.Metric)]
 
 
 def scalar(value: Any) -> float:

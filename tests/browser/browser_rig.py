@@ -201,12 +201,14 @@ def _is_idle(lab: Lab, notebook: str) -> bool:
 
 
 def open_without_kernel(context: Any, lab: Lab, notebook: str) -> Any:
-    """Open a notebook in a new page and decline the kernel that Lab offers."""
+    """Open a notebook in a new page that gets no kernel."""
     page = context.new_page()
-    # Lab asks the server to start a kernel for every notebook it opens; the server is not asked here.
+    # Lab asks for a kernel for every notebook it opens. The request fails here, and Lab says so in a dialog.
     page.route("**/api/sessions**", _refuse_new_session)
     page.goto(f"{lab.url}/lab/tree/{notebook}?reset", wait_until="domcontentloaded")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.click(".jp-Dialog .jp-mod-accept", timeout=30_000)
+    page.wait_for_selector('.jp-Toolbar-kernelName:has-text("No Kernel")', timeout=30_000)
     return page
 
 
