@@ -39,9 +39,9 @@ def not_installed(environment: Environment, backend: str) -> ConnectError:
 
 
 def keras_unusable(environment: Environment) -> ConnectError:
-    """Say that Keras is missing, or is Keras 2."""
+    """Say that Keras is missing, or older than we support."""
     version = environment.version("keras")
-    what = f"keras {version} is installed, which is Keras 2." if version else "Keras is not installed."
+    what = f"keras {version} is installed, which is too old." if version else "Keras is not installed."
     again = "%tpu_connect --restart" if "keras" in environment.imported else "%tpu_connect"
     fix = f"{pip(environment, 'keras>=3.10')}\n{again}"
     return ConnectError(what, expected="keras 3.10 or newer.", type_next=fix)

@@ -12,7 +12,7 @@ from . import advice
 from .abilities import drives_gpu, installed, jax_drives_tpu, platform_allowed, tensorflow_drives_tpu
 from .base import BACKEND_TITLES, CPU, GPU, SIMULATED, TPU
 from .notices import ignored_setting, keras_2, unused_tpu
-from .versions import version_warnings
+from .versions import KERAS_FLOOR, version_warnings
 
 SLOW_TENSORFLOW_REPLICAS = 8
 """From here on a first fit on simulated TensorFlow replicas took 5 to 9 s for a tiny model (2026-11)."""
@@ -50,7 +50,7 @@ def choose(environment: Environment, options: ConnectOptions) -> Choice:
         ConnectError: When what is here or was asked for cannot be had, with the line to type next.
     """
     simulated = None if options.simulate is None else parse_replicas(options.simulate)
-    if version_tuple(environment.version("keras")) < (3,):
+    if version_tuple(environment.version("keras")) < KERAS_FLOOR:
         raise advice.keras_unusable(environment)
     if simulated is not None:
         choice = _simulated(environment, options, *simulated)
@@ -110,10 +110,14 @@ def _tpu_backend(environment: Environment, options: ConnectOptions) -> tuple[str
     asked, loaded = options.backend, environment.keras_backend
     needed = asked if asked != "auto" else "tensorflow" if tensorflow_ready and not jax_ready else "jax"
     if loaded is not None and loaded != needed and (asked != "auto" or loaded not in BACKEND_TITLES):
-        raise advice.keras_loaded_with_other(environment, needed)
+        why = "" if asked != "auto" else f"That backend cannot drive a TPU; {BACKEND_TITLES[needed]} can."
+        raise advice.keras_loaded_with_other(environment, needed, why)
     backend = loaded or needed
     chip = environment.tpu.chip if environment.tpu is not None else None
     if backend == "jax" and not jax_ready:
+        if loaded == "jax" and asked == "auto" and tensorflow_ready:
+            why = "Only the installed TensorFlow can drive this TPU."
+            raise advice.keras_loaded_with_other(environment, "tensorflow", why)
         raise advice.no_tpu_package(environment)
     if backend == "tensorflow" and not tensorflow_ready:
         if asked == "auto" and jax_ready:
@@ -143,8 +147,12 @@ def _gpu_or_cpu(environment: Environment, options: ConnectOptions) -> Choice:
         found = f"No TPU was found; {', '.join(environment.gpus)} was."
         return Choice(backend, GPU, reasons=(found, reason), warnings=tuple(warnings))
     if environment.gpus:
-        fix = advice.pip(environment, f"jax[cuda12]=={environment.version('jax')}")
-        tail = f" Type {fix} and restart to use it." if backend == "jax" else ""
+        tail = ""
+        if backend == "jax" and not platform_allowed(environment, "cuda"):
+            tail = f" JAX_PLATFORMS={environment.variables['JAX_PLATFORMS']} hides it from JAX."
+        elif backend == "jax":
+            fix = advice.pip(environment, f"jax[cuda12]=={environment.version('jax')}")
+            tail = f" Type {fix} and restart to use it."
         warnings.append(f"{environment.gpus[0]} is here, and the installed {backend} cannot use it.{tail}")
         return Choice(backend, CPU, None, 1, ("No usable accelerator was found.", reason), tuple(warnings))
     return Choice(backend, CPU, None, 1, ("Neither a TPU nor a GPU was found.", reason), tuple(warnings))
@@ -156,7 +164,8 @@ def _backend(environment: Environment, options: ConnectOptions, preferred: tuple
     if loaded is not None:
         needed = asked if asked != "auto" else "jax"
         if loaded not in BACKEND_TITLES or (asked != "auto" and loaded != asked):
-            raise advice.keras_loaded_with_other(environment, needed)
+            why = "" if asked != "auto" else f"That backend cannot train here; {BACKEND_TITLES[needed]} can."
+            raise advice.keras_loaded_with_other(environment, needed, why)
         return loaded, f"Keras is already imported with the {BACKEND_TITLES[loaded]} backend."
     if asked != "auto":
         if not installed(environment, asked):

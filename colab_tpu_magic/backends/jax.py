@@ -142,8 +142,9 @@ class JaxEngine:
         variables = model.metrics_variables
         before = [variable._value for variable in variables]
         state = getattr(model, "_jax_state", None)
-        synced = not state or model._jax_state_synced
-        values = before if synced else state["metrics_variables"]
+        values = before
+        if state and not model._jax_state_synced:
+            values = state["metrics_variables"]
         # On the host: an operation on replicas from here could meet a step that is still running.
         for variable, value in zip(variables, jax.device_get(values), strict=True):
             variable._value = value

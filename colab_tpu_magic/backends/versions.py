@@ -96,11 +96,6 @@ KNOWN_PROBLEMS = (
         "the METADATA of jax[tpu], read 2026-11",
     ),
     KnownProblem(
-        lambda environment, backend, kind: _older(environment, "keras", KERAS_FLOOR),
-        "keras {keras} is older than 3.10, the oldest that models are moved onto replicas with.",
-        "docs/what-has-run-where.md",
-    ),
-    KnownProblem(
         _python_untried,
         "Python {python} is outside 3.11 to 3.13, for which TensorFlow, JAX and Keras all have releases.",
         "the packages' own requirements, read 2026-11",

@@ -109,20 +109,25 @@ def find_gpus(root: Path) -> tuple[str, ...]:
 def find_tpu_holder(root: Path) -> Holder | None:
     """Return another process that has a TPU device file open, or None.
 
-    Processes of other users cannot be looked into; they are passed over. A lock file is never read or
+    When this process has it open itself, a child that inherited the file is no stranger. Processes of other users cannot be looked into; they are passed over. A lock file is never read or
     deleted: it outlives its process (jax#10192) and proves nothing.
     """
+    if _holds_tpu(root / "proc" / str(os.getpid())):
+        return None
     for process in _entries(root / "proc"):
-        if not process.name.isdigit() or int(process.name) == os.getpid():
-            continue
-        for link in _entries(process / "fd"):
-            try:
-                target = os.readlink(link)
-            except OSError:
-                continue
-            if _TPU_FILE.fullmatch(target):
-                return Holder(int(process.name), command_of(root, int(process.name)))
+        if process.name.isdigit() and _holds_tpu(process):
+            return Holder(int(process.name), command_of(root, int(process.name)))
     return None
+
+
+def _holds_tpu(process: Path) -> bool:
+    for link in _entries(process / "fd"):
+        try:
+            if _TPU_FILE.fullmatch(os.readlink(link)):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _pci_chips(root: Path) -> list[Chip]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..backends.base import GPU, SIMULATED, TPU, Runtime
+from ..backends.base import CPU, GPU, SIMULATED, TPU, Runtime
 from ..hardware.chips import GIB
 from ..hardware.slices import PER_REPLICA_BATCH, Slice
 from .connection_drawing import drawing_svg
@@ -83,8 +83,10 @@ def _versions(runtime: Runtime) -> list[str]:
     return [f"Python {runtime.environment.python}", *found]
 
 
-def _rehearsal(runtime: Runtime) -> str:
-    """Return the sentence that keeps a simulation from being taken for a TPU; empty for the real thing."""
+def _remark(runtime: Runtime) -> str:
+    """Return the sentence that keeps a simulation from being taken for a TPU, or offers one on a bare CPU."""
+    if runtime.kind == CPU:
+        return "To rehearse a TPU on it with eight virtual replicas, type: %tpu_connect --simulate v2-8"
     if runtime.kind != SIMULATED:
         return ""
     figures = f"the chip figures are those of a real {runtime.slice.name}; " if runtime.slice is not None else ""
@@ -100,7 +102,7 @@ def _source(runtime: Runtime) -> str:
 def _text(runtime: Runtime) -> str:
     rows = card_rows(runtime)
     width = max(len(label) for label, _ in rows)
-    lines = [runtime.headline, _rehearsal(runtime), *(f"  {label:<{width}}  {text}" for label, text in rows)]
+    lines = [runtime.headline, _remark(runtime), *(f"  {label:<{width}}  {text}" for label, text in rows)]
     lines.append(f"  {_source(runtime)}" if runtime.slice is not None else "")
     lines += [f"  Warning: {warning}" for warning in runtime.warnings]
     return "\n".join(line for line in lines if line)
@@ -113,7 +115,7 @@ def _html(runtime: Runtime) -> str:
         f'<td style="text-align:left;padding:2px 0">{escape(text)}</td></tr>'
         for label, text in card_rows(runtime)
     )
-    rehearsal, source = escape(_rehearsal(runtime)), escape(_source(runtime))
+    remark, source = escape(_remark(runtime)), escape(_source(runtime))
     # The word and the bar say "warning"; the colour only helps.
     warnings = [
         '<div role="note" style="border-left:4px solid #E69F00;padding:2px 0 2px 10px;margin-top:8px">'
@@ -125,7 +127,7 @@ def _html(runtime: Runtime) -> str:
         f'<div style="border:1px {border} rgba(128,128,128,.6);border-radius:8px;padding:12px 16px;max-width:880px;'
         'color:inherit;font:13px/1.45 system-ui,-apple-system,Segoe UI,DejaVu Sans,sans-serif">'
         f'<div style="font-size:19px;font-weight:600;margin-bottom:4px">{escape(runtime.headline)}</div>'
-        f'<div style="margin-bottom:10px">{rehearsal}</div>'
+        f'<div style="margin-bottom:10px">{remark}</div>'
         f'<div style="display:flex;flex-wrap:wrap;gap:8px 28px;align-items:flex-start">{drawing_svg(runtime)}'
         f'<table style="border-collapse:collapse;border:none;margin:0;table-layout:auto;color:inherit;'
         f'font-size:13px;flex:1 1 360px"><tbody>{rows}'

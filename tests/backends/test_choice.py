@@ -383,7 +383,7 @@ def test_no_framework_at_all_asks_for_jax(refused):
 def test_keras_missing_or_too_old_gets_its_line(refused):
     assert refused(NOTHING.without("keras")).what == "Keras is not installed."
     error = refused(NOTHING.having(packages={"keras": "2.15.0"}))
-    assert error.what == "keras 2.15.0 is installed, which is Keras 2."
+    assert error.what == "keras 2.15.0 is installed, which is too old."
     assert error.type_next == '%pip install "keras>=3.10"\n%tpu_connect'
 
 
@@ -394,7 +394,6 @@ def test_keras_missing_or_too_old_gets_its_line(refused):
     ("packages", "text"),
     [
         ({"jaxlib": "0.7.2"}, "jax 0.10.2 and jaxlib 0.7.2 do not belong together"),
-        ({"keras": "3.9.2"}, "keras 3.9.2 is older than 3.10"),
         ({"tensorflow-cpu": "2.21.0"}, "tensorflow 2.21.0, tensorflow-cpu 2.21.0 are installed together"),
         ({"tensorflow": "2.15.1", "numpy": "1.26.4"}, "In tensorflow 2.15.1, tf.keras is Keras 2"),
         ({"tensorflow": "2.17.1"}, "tensorflow 2.17.1 was built for NumPy 1, and numpy 2.4.6 is installed"),
@@ -466,3 +465,21 @@ def test_every_refusal_says_what_and_which_line_to_type(tmp_path, name, loaded, 
 def test_choosing_changes_nothing_and_is_repeatable(tmp_path):
     environment = KAGGLE_V5E8.detect(tmp_path)
     assert choose(environment, ConnectOptions()) == choose(environment, ConnectOptions())
+
+
+def test_keras_3_that_is_too_old_is_refused_with_its_line(refused):
+    error = refused(NOTHING.having(packages={"keras": "3.9.2"}))
+    assert error.what == "keras 3.9.2 is installed, which is too old."
+
+
+def test_keras_on_torch_is_told_which_backend_can_train(refused):
+    error = refused(NOTHING.having(modules=machines.keras("torch")))
+    assert "JAX can." in error.what and "asked for" not in error.what
+    assert error.type_next == "%tpu_connect --restart --backend jax"
+
+
+def test_only_tensorflow_can_drive_the_tpu_and_keras_is_on_jax(refused):
+    machine = machines.V2_8_TPU_VM.having(modules=machines.keras("jax"))
+    error = refused(machine)
+    assert "Only the installed TensorFlow can drive this TPU." in error.what
+    assert error.type_next == "%tpu_connect --restart --backend tensorflow"

@@ -203,11 +203,13 @@ def _is_idle(lab: Lab, notebook: str) -> bool:
 def open_without_kernel(context: Any, lab: Lab, notebook: str) -> Any:
     """Open a notebook in a new page that gets no kernel."""
     page = context.new_page()
-    # Lab asks for a kernel for every notebook it opens. The request fails here, and Lab says so in a dialog.
+    # Lab asks for a kernel for every notebook it opens. The request fails here; Lab says so in one dialog and
+    # offers other kernels in a second.
     page.route("**/api/sessions**", _refuse_new_session)
     page.goto(f"{lab.url}/lab/tree/{notebook}?reset", wait_until="domcontentloaded")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
-    page.click(".jp-Dialog .jp-mod-accept", timeout=30_000)
+    page.click('.jp-Dialog button:has-text("Ok")', timeout=30_000)
+    page.click('.jp-Dialog button:has-text("No Kernel")', timeout=30_000)
     page.wait_for_selector('.jp-Toolbar-kernelName:has-text("No Kernel")', timeout=30_000)
     return page
 
