@@ -242,6 +242,11 @@ class TpuMagics(Magics):
             print(bundle["text/plain"])
 
 
+for _method in (TpuMagics.tpu_connect, TpuMagics.tpu_fit):
+    # A misspelt or shortened option must not pass for another one.
+    _method.parser.allow_abbrev = False
+
+
 def _rule_ids() -> tuple[str, ...]:
     from .rewrite.rules import RULES
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ..widgets.live import LiveView
 
 SAMPLE_SECONDS = 0.25
-SAMPLE_SHARE = 0.01
+SLOWEST_SAMPLE_SECONDS = 1.0
+SAMPLE_SHARE = 0.02
+FEWEST_BATCHES = 4
 
 
 class Monitor(keras.callbacks.Callback):
@@ -72,7 +74,7 @@ class Monitor(keras.callbacks.Callback):
         if record.compile_seconds is None:
             record.compile_seconds = now - record.started
             record.phase = "training"
-        if now >= self._next_sample:
+        if now >= self._next_sample and not self._too_early(batch):
             self._sample(now)
 
     def on_test_begin(self, logs: Any = None) -> None:
@@ -81,6 +83,7 @@ class Monitor(keras.callbacks.Callback):
         self._check()
         self.engine.settle(self.model)
         self.record.phase = "validating"
+        self.view.update()
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
         """End the fit when asked."""
@@ -104,11 +107,16 @@ class Monitor(keras.callbacks.Callback):
         if self.control.stopping.is_set():
             self.model.stop_training = True
 
+    def _too_early(self, batch: int) -> bool:
+        # Keras starts its means anew each epoch: the mean of one or two batches would show as a spike.
+        return batch < FEWEST_BATCHES and (self.record.steps_per_epoch or 0) > 5 * FEWEST_BATCHES
+
     def _sample(self, now: float) -> None:
         self._take(self.engine.read_metrics(self.model))
         self.view.update()
         spent = time.perf_counter() - now
-        self._next_sample = now + max(SAMPLE_SECONDS, spent / SAMPLE_SHARE)
+        # The first reading also compiles the reading; a chart that then stood still would be worse than its cost.
+        self._next_sample = now + min(max(SAMPLE_SECONDS, spent / SAMPLE_SHARE), SLOWEST_SAMPLE_SECONDS)
 
     def _take(self, readings: dict[str, Reading]) -> None:
         for name, reading in readings.items():

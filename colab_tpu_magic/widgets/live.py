@@ -62,6 +62,7 @@ class LiveView:
         self._epoch = 0
         self._epoch_start = 0
         self._samples: deque[tuple[float, int, int]] = deque(maxlen=12)
+        self._rate: float | None = None
         self._handle: Any = None
         self._widgets: tuple[Any, ...] = ()
         self._finished = False
@@ -121,11 +122,11 @@ class LiveView:
         return self._draw_seconds
 
     def steps_per_second(self) -> float | None:
-        """Training steps a second over the last drawings of this epoch, None before there are two."""
-        if len(self._samples) < 2:
-            return None
-        (start, first, _), (end, last, _) = self._samples[0], self._samples[-1]
-        return (last - first) / (end - start) if end > start else None
+        """Training steps a second over the last drawings of an epoch, None before there are two."""
+        if len(self._samples) >= 2:
+            (start, first, _), (end, last, _) = self._samples[0], self._samples[-1]
+            self._rate = (last - first) / (end - start) if end > start else self._rate
+        return self._rate
 
     def _show_widgets(self) -> None:
         from IPython.display import display

@@ -1,0 +1,145 @@
+"""Data in every form becomes rows by index or a stream; what cannot be used is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+
+from colab_tpu_magic.errors import DataError
+from colab_tpu_magic.rewrite.rules.dtypes import device_dtypes
+from colab_tpu_magic.rewrite.sources import ArraySource, StreamSource, array_source, class_weights
+from colab_tpu_magic.rewrite.streams import read_data
+
+X = np.arange(12.0).reshape(6, 2)
+Y = np.array([0, 1, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "x",
+    [X, X.tolist(), pandas.DataFrame(X), pandas.DataFrame(X)[0]],
+    ids=["numpy", "list", "DataFrame", "Series"],
+)
+def test_arrays_in_every_form_give_the_same_rows(x):
+    data = read_data(x, Y)
+    assert isinstance(data, ArraySource) and data.rows == 6
+    picked = data.take(np.array([4, 0]))
+    np.testing.assert_array_equal(picked[0], np.asarray(x)[[4, 0]])
+    np.testing.assert_array_equal(picked[1], [1, 0])
+
+
+def test_nested_inputs_keep_their_structure():
+    data = read_data({"a": X, "b": [X[:, 0], X[:, 1]]}, (Y, Y))
+    x, y = data.take(slice(1, 3))
+    assert set(x) == {"a", "b"} and len(y) == 2
+    np.testing.assert_array_equal(x["b"][1], [3.0, 5.0])
+
+
+def test_arrays_are_not_copied():
+    assert array_source(X, Y).tree[0] is X
+    assert np.shares_memory(array_source(X, Y).take(slice(0, 3))[0], X)
+
+
+def test_rows_are_cast_batch_by_batch_and_the_array_stays():
+    data, casts = device_dtypes(array_source(X, Y, np.ones(6)))
+    batch = data.take(slice(0, 2))
+    assert [str(part.dtype) for part in batch] == ["float32", "int32", "float32"]
+    assert casts == [("float64", "float32"), ("int64", "int32"), ("float64", "float32")]
+    assert X.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target"),
+    [("uint8", "uint8"), ("int32", "int32"), ("float16", "float16"), ("uint32", "int32"), ("bool", "float32")],
+)
+def test_only_types_that_a_tpu_lacks_are_cast(dtype, target):
+    data, _ = device_dtypes(array_source(np.ones((2, 1), dtype)))
+    assert str(data.example[0].dtype) == target
+
+
+def test_integer_beyond_32_bits_is_refused():
+    with pytest.raises(DataError, match="9999999999, which does not fit in 32 bits"):
+        device_dtypes(array_source(np.array([[1], [9_999_999_999]])))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (([], []), "There is no data: x is empty."),
+        ((np.zeros((0, 3)), np.zeros(0)), "The data has no rows."),
+        ((X, Y[:-1]), "The data does not match: x has 6 rows, y has 5 rows."),
+        ((None,), "There is no data: x is empty."),
+        ((np.array(["a", "b"]),), "x holds text or Python objects (dtype <U1)."),
+        ((X, np.array([None] * 6)), "y holds text or Python objects (dtype object)."),
+        ((np.float32(3.0),), "x is a single number."),
+        ((object(),), "x is a object."),
+    ],
+)
+def test_data_that_cannot_be_used_is_named(arguments, what):
+    with pytest.raises(DataError) as caught:
+        read_data(*arguments)
+    assert caught.value.what == what
+
+
+def test_sparse_matrix_gets_the_line_to_type():
+    import scipy.sparse
+
+    with pytest.raises(DataError) as caught:
+        read_data(scipy.sparse.csr_matrix(X), Y)
+    assert caught.value.type_next == "x.toarray()"
+
+
+def test_class_weights_become_one_weight_per_row():
+    assert class_weights(Y, {0: 2.0}).tolist() == [2, 1, 2, 1, 1, 1]
+    one_hot = np.eye(2)[Y]
+    assert class_weights(one_hot, {1: 3.0}).tolist() == [1, 3, 1, 3, 3, 3]
+    assert class_weights(Y.reshape(-1, 1), {1: 3.0}).tolist() == [1, 3, 1, 3, 3, 3]
+
+
+def test_class_weight_and_sample_weight_together_are_refused():
+    with pytest.raises(DataError, match="Both class_weight and sample_weight"):
+        read_data(X, Y, np.ones(6), {0: 1.0})
+
+
+def test_generator_is_a_stream_read_once():
+    data = read_data((X[i : i + 2], Y[i : i + 2]) for i in range(0, 6, 2))
+    assert isinstance(data, StreamSource) and data.once and data.batch_size == 2
+    rows = np.concatenate([batch[0] for batch in data.passes(forever=True)])
+    np.testing.assert_array_equal(rows, X)
+
+
+def test_empty_generator_is_refused():
+    with pytest.raises(DataError, match="The generator is empty"):
+        read_data(iter(()) if False else (x for x in ()))
+
+
+def test_batch_with_too_many_parts_is_refused():
+    with pytest.raises(DataError, match="A batch of the generator has 4 parts"):
+        read_data(x for x in [(X, Y, Y, Y)])
+
+
+def test_targets_beside_a_dataset_are_refused():
+    with pytest.raises(DataError, match="x is a generator, and y"):
+        read_data((x for x in [(X, Y)]), Y)
+
+
+def test_tf_dataset_is_a_stream_that_can_be_read_again():
+    tf = pytest.importorskip("tensorflow")
+    data = read_data(tf.data.Dataset.from_tensor_slices((X, Y)).batch(4))
+    assert (data.form, data.batches, data.infinite, data.once, data.batch_size) == (
+        "tf.data.Dataset",
+        2,
+        False,
+        False,
+        4,
+    )
+    assert data.count_rows() == data.count_rows() == 6
+    assert read_data(tf.data.Dataset.from_tensor_slices((X, Y)).batch(4).repeat()).infinite
+
+
+def test_ragged_and_sparse_datasets_get_the_line_to_type():
+    tf = pytest.importorskip("tensorflow")
+    ragged = tf.data.Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]]))
+    with pytest.raises(DataError, match="ragged") as caught:
+        read_data(ragged)
+    assert "to_tensor" in caught.value.type_next

@@ -1,0 +1,68 @@
+"""Options: one home for names, defaults and help; bad values get the line to type."""
+
+from __future__ import annotations
+
+import pytest
+
+from colab_tpu_magic.errors import OptionError
+from colab_tpu_magic.options import ConnectOptions, FitOptions, declared, flag_name
+
+
+def parse(options_class, name, text):
+    (field,) = [field for field in declared(options_class) if field.name == name]
+    return field.metadata["parse"](text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("batch_size", "auto", "auto"),
+        ("batch_size", "keep", "keep"),
+        ("batch_size", "1024", 1024),
+        ("learning_rate", "1e-3", 0.001),
+        ("learning_rate", "keep", "keep"),
+        ("precision", "bfloat16", "bfloat16"),
+        ("steps_per_execution", "32", 32),
+        ("epochs", "3", 3),
+        ("seed", "0", 0),
+    ],
+)
+def test_good_values_are_parsed(name, text, value):
+    assert parse(FitOptions, name, text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("batch_size", "0"),
+        ("batch_size", "-8"),
+        ("batch_size", "1.5"),
+        ("batch_size", "big"),
+        ("learning_rate", "nan"),
+        ("learning_rate", "inf"),
+        ("learning_rate", "-1"),
+        ("precision", "float16"),
+        ("epochs", "0"),
+        ("epochs", "auto"),
+        ("seed", "-1"),
+        ("seed", "4294967296"),
+    ],
+)
+def test_bad_values_say_what_was_expected_and_what_to_type(name, text):
+    with pytest.raises(OptionError) as caught:
+        parse(FitOptions, name, text)
+    assert repr(text) in caught.value.what
+    assert caught.value.expected and caught.value.type_next.startswith(flag_name(name))
+
+
+def test_backend_is_one_of_three():
+    assert parse(ConnectOptions, "backend", "jax") == "jax"
+    with pytest.raises(OptionError, match="torch"):
+        parse(ConnectOptions, "backend", "torch")
+
+
+def test_every_option_has_help_of_one_sentence():
+    for options_class in (ConnectOptions, FitOptions):
+        for field in declared(options_class):
+            assert field.metadata["help"].endswith(".")
+            assert field.default is not None or field.name in ("epochs", "seed", "simulate", "export")
