@@ -83,7 +83,8 @@ class TpuMagics(Magics):
         """
         arguments = self._parse(self.tpu_connect, line)
         if arguments.restart:
-            restart(self.shell)
+            again = " ".join(word for word in line.split() if word != "--restart")
+            restart(self.shell, f"%tpu_connect {again}".strip())
             return
         runtime = self._ours(connect, arguments.backend or "auto", arguments.simulate, arguments.verbose)
         if arguments.export:
@@ -280,8 +281,12 @@ def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str)
     return f"{ours}\nIn line {line} of the cell: {lines[line - 1].strip()}"
 
 
-def restart(shell: Any) -> None:
+def restart(shell: Any, then: str) -> None:
     """Restart the kernel: it ends, and the front end's kernel manager starts a new one.
+
+    Args:
+        shell: The InteractiveShell.
+        then: What to type in the new kernel.
 
     Raises:
         UsageError: Where there is no kernel.

@@ -41,6 +41,9 @@ class Engine(Protocol):
     def building_from(self, model: Any, batch: Any) -> AbstractContextManager[Any]:
         """Return the context in which Keras need not take a first batch to build the model."""
 
+    def lost_variables(self, model: Any) -> list[str]:
+        """Return the paths of variables that have no value any more after a call that failed."""
+
     def read_metrics(self, model: Any) -> dict[str, Any]:
         """Read the running metrics in the middle of an epoch, one device read."""
 
@@ -78,7 +81,11 @@ class Runtime:
         if self.kind == SIMULATED:
             return f"{self.replicas} simulated replica{many}{name} on CPU"
         if self.kind == TPU:
-            return f"TPU{name or ' ' + self.engine.device_kind}, {self.replicas} replica{many}"
+            return (
+                f"TPU{name}, {self.replicas} replica{many}"
+                if name
+                else f"{self.engine.device_kind}, {self.replicas} replica{many}"
+            )
         if self.kind == GPU:
             return f"{self.replicas} GPU{many}" + (f" ({self.engine.device_kind})" if self.engine.device_kind else "")
         return "this machine's CPU"
@@ -91,5 +98,5 @@ class Runtime:
     @property
     def headline(self) -> str:
         """The first line of the card: what will train."""
-        tail = "" if self.kind == TPU else " No TPU here."
+        tail = "" if self.kind == TPU or self.environment.tpu is not None else " No TPU here."
         return f"Training on: {self.device}, {self.backend_title} backend.{tail}"

@@ -75,7 +75,8 @@ class JaxEngine:
             return
         for variable in live_variables(model):
             variable._layout = None
-            variable._value = jax.device_put(variable._value, self.devices[0])
+            if not variable._value.is_deleted():
+                variable._value = jax.device_put(variable._value, self.devices[0])
         forget_functions(model)
 
     @contextmanager
@@ -137,6 +138,10 @@ class JaxEngine:
 
         return keras.tree.map_structure(put, data)
 
+    def lost_variables(self, model: Any) -> list[str]:
+        """Return the paths of variables whose value a step has consumed and not given back."""
+        return [variable.path for variable in live_variables(model) if variable._value.is_deleted()]
+
     def read_metrics(self, model: Any) -> dict[str, Reading]:
         """Read the running metrics in the middle of an epoch with one transfer from the device."""
         variables = model.metrics_variables
@@ -161,8 +166,3 @@ def _give_back(model: Any, held: list[tuple[Any, Any]]) -> None:
         if variable._value is None or variable._value.is_deleted():
             if not value.is_deleted():
                 variable._value = value
-
-
-def lost_variables(model: Any) -> list[str]:
-    """Return the paths of variables whose value the device no longer has."""
-    return [variable.path for variable in live_variables(model) if variable._value.is_deleted()]

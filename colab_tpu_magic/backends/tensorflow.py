@@ -125,6 +125,10 @@ class TensorFlowEngine:
         finally:
             del model._maybe_symbolic_build
 
+    def lost_variables(self, model: Any) -> list[str]:
+        """Return nothing: TensorFlow keeps the weights in the variables."""
+        return []
+
     def read_metrics(self, model: Any) -> dict[str, Reading]:
         """Read the running metrics in the middle of an epoch."""
         return readings(model)

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..backends.feed_adapter import FeedAdapter
+from ..errors import ModelError
 from ..rewrite.feed import Feed, evaluation_feed, training_feed
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.sources import ArraySource, Source
@@ -29,6 +30,7 @@ def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
         replicas=prepared.replicas,
         global_batch_size=prepared.batch_size,
         epochs=prepared.epochs,
+        first_epoch=prepared.request.initial_epoch + 1,
         steps_per_epoch=prepared.steps_per_epoch,
         changes=prepared.changes,
     )
@@ -88,6 +90,13 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         interrupted = control.interrupted.is_set() or isinstance(cause, KeyboardInterrupt)
         run.status = "interrupted" if interrupted else "failed"
         run.error = "" if interrupted else f"{type(cause).__name__}: {_first_line(cause)}"
+        lost = engine.lost_variables(model)
+        if lost:
+            raise ModelError(
+                f"The fit ended inside a step, and the device no longer has {len(lost)} of the model's variables.",
+                expected="a second interrupt only when the first, which waits for the step to end, is not enough.",
+                type_next="the cell that makes the model, once more",
+            ) from None
         if interrupted:
             raise KeyboardInterrupt from None
         if cause is not error:

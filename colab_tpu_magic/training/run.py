@@ -23,7 +23,8 @@ class Run:
         device: What trained, for people: ``"8 simulated replicas (v2-8) on CPU, JAX backend"``.
         replicas: Devices that ran the step.
         global_batch_size: Rows in one step over all replicas.
-        epochs: Epochs asked for.
+        epochs: Last epoch asked for, as Keras counts.
+        first_epoch: First epoch of this run, from 1; more than 1 with ``initial_epoch``.
         steps_per_epoch: Training steps in an epoch, or None while unknown.
         status: ``"running"``, ``"completed"``, ``"stopped"``, ``"interrupted"`` or ``"failed"``.
         history: Keras' ``History.history``: metric name to one value per epoch.
@@ -42,6 +43,7 @@ class Run:
     replicas: int = 1
     global_batch_size: int = 0
     epochs: int = 1
+    first_epoch: int = 1
     steps_per_epoch: int | None = None
     status: str = "running"
     history: dict[str, list[float]] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Run:
         """Return the epoch, from 1, that a training step belongs to."""
         if not self.steps_per_epoch:
             return max(1, self.epoch)
-        return max(1, -(-step // self.steps_per_epoch))
+        return self.first_epoch - 1 + max(1, -(-step // self.steps_per_epoch))
 
     def examples_per_second(self) -> float | None:
         """Rows trained a second after the first step, or None before there are two steps."""

@@ -12,9 +12,9 @@ from ..training.run import Run
 from .header import HEADER_HEIGHT, header_html
 from .static import run_bundle
 from .svg import chart_height, chart_svg
-from .text import PHASES, epoch_line, run_summary
+from .text import PHASES, changes_text, epoch_line, run_summary
 
-WIDGET, TEXT, NONE = "widget", "text", "none"
+WIDGET, TEXT, CHANGES, NONE = "widget", "text", "changes", "none"
 MIN_INTERVAL_SECONDS = 0.25
 MAX_DRAW_SHARE = 0.01
 # Drawings a little late keep to the beat: a caller that comes every 0.25 s must not miss its turn by a millisecond.
@@ -42,7 +42,7 @@ class LiveView:
 
     Args:
         run: The run to show.
-        kind: ``"widget"``, ``"text"`` or ``"none"``.
+        kind: ``"widget"``, ``"text"``, ``"changes"`` (only what was changed, at the end) or ``"none"``.
 
     Example:
         >>> view = LiveView(Run("this machine's CPU"), kind="none")
@@ -51,8 +51,8 @@ class LiveView:
     """
 
     def __init__(self, run: Run, kind: str = WIDGET) -> None:
-        if kind not in (WIDGET, TEXT, NONE):
-            msg = f"kind {kind!r} is not known. Expected: {WIDGET!r}, {TEXT!r} or {NONE!r}."
+        if kind not in (WIDGET, TEXT, CHANGES, NONE):
+            msg = f"kind {kind!r} is not known. Expected: {WIDGET!r}, {TEXT!r}, {CHANGES!r} or {NONE!r}."
             raise ValueError(msg)
         self.run = run
         self.kind = kind
@@ -80,7 +80,7 @@ class LiveView:
         Args:
             force: Draw now. For changes of phase, not for every step.
         """
-        if self._finished or self.kind == NONE:
+        if self._finished or self.kind in (CHANGES, NONE):
             return
         if self.kind == TEXT:
             self._print_finished_epoch()
@@ -110,6 +110,8 @@ class LiveView:
             if self.run.epoch_step:
                 _print(epoch_line(self.run))
             _print(run_summary(self.run))
+        if self.kind == CHANGES and self.run.changes:
+            _print(changes_text(self.run.changes))
         if self._handle is not None:
             try:
                 self._handle.update(self._bundle(), raw=True)

@@ -7,7 +7,7 @@ from html import escape
 
 from ..training.run import Run
 from .axes import Points, drawable, epoch_ends, step_ticks, tick_text, value_axis
-from .text import ending_text, epochs_before, final_metrics, number_text
+from .text import ending_text, final_metrics, number_text
 
 # Okabe and Ito's palette: told apart by colour-blind people, on light and on dark pages.
 TRAIN_COLOUR = "#0072B2"
@@ -139,7 +139,7 @@ def _step_axis(run: Run, last_step: int, scale: float, bottom: float) -> str:
     for epoch, end in ends:
         x = LEFT + scale * end
         line = f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="currentColor" stroke-dasharray="1 3" opacity=".4"/>'
-        parts += [line, _text(x, bottom + 32, str(epochs_before(run) + epoch), f'text-anchor="middle" {_QUIET}')]
+        parts += [line, _text(x, bottom + 32, str(run.first_epoch - 1 + epoch), f'text-anchor="middle" {_QUIET}')]
     return "".join(parts)
 
 

@@ -148,13 +148,6 @@ def epoch_line(run: Run, epoch: int | None = None, after: int | None = None, unt
     return " · ".join(parts)
 
 
-def epochs_before(run: Run) -> int:
-    """Return the epochs trained before this run began: what ``initial_epoch`` was."""
-    if not run.steps_per_epoch:
-        return 0
-    return max(0, run.epoch - 1 - (run.step - run.epoch_step) // run.steps_per_epoch)
-
-
 def _last_within(series: Series, after: int, until: int) -> float | None:
     """Return the last value of a series at a step in (after, until]."""
     for step, value in zip(reversed(series.steps), reversed(series.values), strict=True):

@@ -8,6 +8,7 @@ import pytest
 
 from colab_tpu_magic.widgets import live
 from colab_tpu_magic.widgets.live import WIDGET_MIME, LiveView, choose_view_kind
+from colab_tpu_magic.widgets.text import changes_text
 
 from .runs import empty_run, finished_run, series
 
@@ -58,7 +59,7 @@ def test_a_shell_with_a_kernel_gets_widgets_and_any_other_gets_text():
 
 
 def test_an_unknown_kind_names_the_known_ones():
-    with pytest.raises(ValueError, match=r"'picture' is not known.*'widget', 'text' or 'none'"):
+    with pytest.raises(ValueError, match=r"'picture' is not known.*'widget', 'text', 'changes' or 'none'"):
         LiveView(empty_run(), "picture")
 
 
@@ -239,3 +240,12 @@ def test_widget_modules_import_neither_matplotlib_nor_ipywidgets_nor_keras():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_changes_are_told_beside_keras_own_bar(capsys):
+    run = finished_run()
+    view = LiveView(run, "changes")
+    view.show()
+    view.update()
+    view.finish()
+    assert capsys.readouterr().out == changes_text(run.changes) + "\n"

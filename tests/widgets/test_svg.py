@@ -80,7 +80,7 @@ def test_epochs_are_numbered_under_the_steps():
 
 
 def test_a_fit_that_began_at_a_later_epoch_shows_its_true_numbers():
-    assert epoch_row(parse(finished_run(epoch=5, epochs=5))) == ["epoch", "4", "5", "epoch", "4", "5"]
+    assert epoch_row(parse(finished_run(epoch=5, epochs=5, first_epoch=4))) == ["epoch", "4", "5", "epoch", "4", "5"]
 
 
 def test_a_running_chart_has_room_to_the_end_of_its_epoch():

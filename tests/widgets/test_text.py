@@ -8,7 +8,6 @@ from colab_tpu_magic.widgets.text import (
     duration_text,
     ending_text,
     epoch_line,
-    epochs_before,
     final_metrics,
     number_text,
     progress_line,
@@ -144,12 +143,6 @@ def test_an_epoch_without_validation_shows_no_older_validation_value():
 
 def test_an_epoch_line_ends_with_the_speed():
     assert epoch_line(finished_run()).endswith("1,024 examples/s")
-
-
-def test_epochs_before_are_those_of_initial_epoch():
-    assert epochs_before(finished_run()) == 0
-    assert epochs_before(finished_run(epoch=5)) == 3
-    assert epochs_before(finished_run(steps_per_epoch=None, epoch=5)) == 0
 
 
 def test_the_progress_line_says_that_the_step_is_being_compiled():
