@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from colab_tpu_magic.rewrite.change import Change
 from colab_tpu_magic.widgets import live
 from colab_tpu_magic.widgets.live import WIDGET_MIME, LiveView, choose_view_kind
-from colab_tpu_magic.widgets.text import changes_text
 
 from .runs import empty_run, finished_run, series
 
@@ -243,9 +243,10 @@ def test_widget_modules_import_neither_matplotlib_nor_ipywidgets_nor_keras():
 
 
 def test_changes_are_told_beside_keras_own_bar(capsys):
-    run = finished_run()
+    change = Change("batch-size", "Batch size", "32", "64", "", "", "--batch-size keep")
+    run = finished_run(changes=(change,))
     view = LiveView(run, "changes")
     view.show()
     view.update()
     view.finish()
-    assert capsys.readouterr().out == changes_text(run.changes) + "\n"
+    assert capsys.readouterr().out == "Batch size  32 → 64  (--batch-size keep)\n"
