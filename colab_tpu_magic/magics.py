@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
-from traitlets import Bool, Unicode
+from traitlets import Any as Any_
+from traitlets import Bool, TraitError, Unicode, validate
 
 from .cell import Cell, compile_cell, line_of
 from .errors import OptionError, TpuMagicError
@@ -51,19 +54,27 @@ def _options(options_class: type) -> Callable[[Any], Any]:
     return decorate
 
 
+def _help(name: str) -> str:
+    return str(FitOptions.__dataclass_fields__[name].metadata["help"])
+
+
 @magics_class
 class TpuMagics(Magics):
     """Train Keras models on a TPU from a cell. ``%config TpuMagics`` shows and sets the defaults."""
 
-    batch_size = Unicode("auto", help=FitOptions.__dataclass_fields__["batch_size"].metadata["help"]).tag(config=True)
-    learning_rate = Unicode("auto", help=FitOptions.__dataclass_fields__["learning_rate"].metadata["help"]).tag(
-        config=True
-    )
-    precision = Unicode("keep", help=FitOptions.__dataclass_fields__["precision"].metadata["help"]).tag(config=True)
-    steps_per_execution = Unicode(
-        "auto", help=FitOptions.__dataclass_fields__["steps_per_execution"].metadata["help"]
-    ).tag(config=True)
-    quiet = Bool(False, help=FitOptions.__dataclass_fields__["quiet"].metadata["help"]).tag(config=True)
+    batch_size = Any_("auto", help=_help("batch_size")).tag(config=True)
+    learning_rate = Any_("auto", help=_help("learning_rate")).tag(config=True)
+    precision = Unicode("keep", help=_help("precision")).tag(config=True)
+    steps_per_execution = Any_("auto", help=_help("steps_per_execution")).tag(config=True)
+    quiet = Bool(False, help=_help("quiet")).tag(config=True)
+
+    @validate("batch_size", "learning_rate", "precision", "steps_per_execution")
+    def _check_setting(self, proposal: Any) -> Any:
+        (field,) = [field for field in declared(FitOptions) if field.name == proposal["trait"].name]
+        try:
+            return field.metadata["parse"](str(proposal["value"]))
+        except OptionError as error:
+            raise TraitError(str(error)) from None
 
     @magic_arguments()
     @_options(ConnectOptions)
@@ -88,8 +99,14 @@ class TpuMagics(Magics):
             return
         runtime = self._ours(connect, arguments.backend or "auto", arguments.simulate, arguments.verbose)
         if arguments.export:
-            if not arguments.export.isidentifier():
-                raise UsageError(f"--export {arguments.export!r} is not a name.\nType: %tpu_connect --export runtime")
+            if (
+                not arguments.export.isidentifier()
+                or iskeyword(arguments.export)
+                or hasattr(builtins, arguments.export)
+            ):
+                raise UsageError(
+                    f"--export {arguments.export!r} is not a free name.\nType: %tpu_connect --export runtime"
+                )
             self.shell.user_ns[arguments.export] = runtime
         self._show_card(runtime)
 
@@ -132,7 +149,7 @@ class TpuMagics(Magics):
             raise UsageError(
                 "%tpu_fit has nothing to train.\nType: %tpu_fit model.fit(x, y), or %%tpu_fit above a cell"
             )
-        if _is_call(target):
+        if _is_call(target.rstrip("; ")):
             return self._run(target, options)
         values = [self._evaluate(name) for name in arguments.target]
         return self._ours(fit, *values[:3], options=options)
@@ -178,7 +195,7 @@ class TpuMagics(Magics):
         for field in declared(FitOptions):
             value = getattr(arguments, field.name)
             if value is None and field.name in self.traits(config=True):
-                value = field.metadata["parse"](getattr(self, field.name))
+                value = getattr(self, field.name)
             if field.name == "quiet":
                 value = value or self.quiet
             if value is not None:
@@ -194,7 +211,15 @@ class TpuMagics(Magics):
         __tracebackhide__ = True
         if not text.strip():
             raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
-        cell = compile_cell(self.shell, text)
+        try:
+            cell = compile_cell(self.shell, text)
+        except SyntaxError as error:
+            if "await" not in str(error.msg):
+                raise
+            raise UsageError(
+                "%%tpu_fit runs its cell without an event loop, so await at the top of it cannot work.\n"
+                "Expected: the await in a cell of its own.\nType: data = await load() in a cell above"
+            ) from None
         announce = session.runtime is None and not options.quiet
         interceptor = self._ours(intercepting, options, self.shell)
         if announce and session.runtime is not None:
@@ -294,9 +319,9 @@ def restart(shell: Any, then: str) -> None:
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         raise UsageError(
-            "There is no kernel to restart here.\nType: exit, start Python again, then %load_ext colab_tpu_magic"
+            f"There is no kernel to restart here.\nType: exit, start IPython again, then %load_ext colab_tpu_magic and {then}"
         )
-    print("The kernel restarts; all variables are gone.\nType: %load_ext colab_tpu_magic, then %tpu_connect")
+    print(f"The kernel restarts; all variables are gone.\nType: %load_ext colab_tpu_magic, then {then}")
     ended = kernel.do_shutdown(True)
     if hasattr(ended, "close"):
         ended.close()

@@ -143,6 +143,15 @@ class FitOptions:
         None, "Seed Python, NumPy, the backend and the shuffle before the cell runs.", parse=_seed, metavar="N"
     )
 
+    def __post_init__(self) -> None:
+        """Refuse values that the flags would refuse."""
+        rules: Any = self.no
+        object.__setattr__(self, "no", (rules,) if isinstance(rules, str) else tuple(rules))
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in ("no", "quiet") and value is not None:
+                object.__setattr__(self, one.name, one.metadata["parse"](str(value)))
+
     def with_changes(self, **changes: Any) -> FitOptions:
         """Return a copy with some fields replaced."""
         return replace(self, **changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import ModelError
+from .errors import ModelError, OptionError
 from .options import ConnectOptions, FitOptions
 
 if TYPE_CHECKING:
@@ -92,7 +92,13 @@ def fit(model: Any, x: Any = None, y: Any = None, *, options: FitOptions | None 
     Example:
         >>> run = fit(model, x, y, epochs=5, options=FitOptions(batch_size="keep"))  # doctest: +SKIP
     """
-    options = options or FitOptions()
+    options = FitOptions() if options is None else options
+    if not isinstance(options, FitOptions):
+        raise OptionError(
+            f"options is a {type(options).__name__}.",
+            expected="a FitOptions.",
+            type_next='tpu.fit(model, x, y, options=tpu.FitOptions(batch_size="keep"))',
+        )
     with intercepting(options) as interceptor:
         _checked(model).fit(x, y, **keras_arguments)
     return interceptor.runs[-1]

@@ -66,3 +66,16 @@ def test_every_option_has_help_of_one_sentence():
         for field in declared(options_class):
             assert field.metadata["help"].endswith(".")
             assert field.default is not None or field.name in ("epochs", "seed", "simulate", "export")
+
+
+@pytest.mark.parametrize(
+    "values", [{"batch_size": "sideways"}, {"precision": "int8"}, {"epochs": -3}, {"learning_rate": "fast"}]
+)
+def test_options_made_in_python_are_checked_like_flags(values):
+    with pytest.raises(OptionError, match="cannot be used|not known"):
+        FitOptions(**values)
+
+
+def test_options_made_in_python_keep_their_values():
+    options = FitOptions(batch_size=64, learning_rate=1e-4, no="scope")
+    assert (options.batch_size, options.learning_rate, options.no) == (64, 1e-4, ("scope",))

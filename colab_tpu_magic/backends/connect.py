@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,7 @@ def make_runtime(options: ConnectOptions, environment: Environment | None = None
         silence()
     os.environ["KERAS_BACKEND"] = choice.backend
     make = _jax_engine if choice.backend == "jax" else _tensorflow_engine
-    engine = make(choice, environment)
+    engine = make(choice, environment, options.verbose)
     return Runtime(
         backend=choice.backend,
         kind=choice.kind,
@@ -65,7 +65,28 @@ def silence() -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
-def _jax_engine(choice: Choice, environment: Environment) -> Engine:
+@contextmanager
+def quiet_standard_error() -> Iterator[None]:
+    """Keep what TensorFlow's C++ code writes while it is imported out of the notebook.
+
+    tensorflow 2.21 writes lines before it reads TF_CPP_MIN_LOG_LEVEL (November 2026).
+    """
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _jax_engine(choice: Choice, environment: Environment, verbose: bool) -> Engine:
     virtual = choice.kind in (SIMULATED, CPU)
     if virtual and "jax" not in sys.modules and environment.packages.get("jax") in COLLECTIVE_FLAGS_JAX:
         os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *COLLECTIVE_FLAGS]).strip()
@@ -126,9 +147,11 @@ def _thread_pool(threads: int) -> Iterator[None]:
             os.environ["NPROC"] = before
 
 
-def _tensorflow_engine(choice: Choice, environment: Environment) -> Engine:
-    import tensorflow as tf
-
+def _tensorflow_engine(choice: Choice, environment: Environment, verbose: bool) -> Engine:
+    with nullcontext() if verbose else quiet_standard_error():
+        import tensorflow as tf
+    if not verbose:
+        tf.get_logger().setLevel("ERROR")
     from .tensorflow import TensorFlowEngine
 
     replicas = choice.replicas or 1

@@ -214,8 +214,14 @@ def even_pieces(batch: Batch, replicas: int) -> Iterator[Batch]:
             yield keras.tree.map_structure(lambda leaf, start=start, stop=stop: leaf[start:stop], batch)
 
 
-def training_feed(source: Source, batch_size: int, shuffle: bool, seed: int, full: bool, prefetch: int) -> Feed:
-    """Return the feed of a training: endless full batches, or with ``full`` off one pass with its own last batch."""
+def training_feed(
+    source: Source, batch_size: int, shuffle: bool, seed: int, full: bool, prefetch: int, endless: bool = True
+) -> Feed:
+    """Return the feed of a training: endless full batches, or with ``full`` off one pass with its own last batch.
+
+    A stream whose epochs have no known number of steps is not ``endless``: each epoch is one
+    pass of it, and its last batch is completed with the first rows of that pass.
+    """
     if isinstance(source, ArraySource):
         if full:
             return Feed(
@@ -236,7 +242,7 @@ def training_feed(source: Source, batch_size: int, shuffle: bool, seed: int, ful
         return Feed(one_pass, source.example, batch_size, None, -(-source.rows // batch_size), prefetch)
     stream = source
     return Feed(
-        lambda: rebatch(stream.passes(forever=True), batch_size, "fill" if full else "keep"),
+        lambda: rebatch(stream.passes(forever=endless), batch_size, "fill" if full else "keep"),
         _example(stream),
         batch_size,
         batch_size if full else None,
@@ -246,19 +252,31 @@ def training_feed(source: Source, batch_size: int, shuffle: bool, seed: int, ful
     )
 
 
-def evaluation_feed(source: Source, batch_size: int, replicas: int, limit_rows: int | None, prefetch: int) -> Feed:
-    """Return the feed of an evaluation: every row once, in order, the last batch as it is."""
+def evaluation_feed(
+    source: Source, batch_size: int, replicas: int, limit_rows: int | None, prefetch: int, split: bool = True
+) -> Feed:
+    """Return the feed of an evaluation: every row once, in order.
+
+    Args:
+        source: The data.
+        batch_size: Global batch size, rows.
+        replicas: Devices that share a batch.
+        limit_rows: Rows to stop after, or None.
+        prefetch: Batches made ahead.
+        split: Cut a last batch that does not divide in two. Off for losses and metrics that
+            are no means over rows; such a batch then goes to every replica whole.
+    """
 
     def pieces() -> Iterator[Batch]:
         for batch in _limited(_in_order(source, batch_size), limit_rows):
-            yield from even_pieces(batch, replicas)
+            yield from even_pieces(batch, replicas if split else 1)
 
     return Feed(
         pieces,
         _example(source),
         batch_size,
         None,
-        _passes_batches(source, batch_size, replicas, limit_rows),
+        _passes_batches(source, batch_size, replicas if split else 1, limit_rows),
         prefetch,
         once=_once(source),
     )

@@ -54,11 +54,14 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         raise ModelError(
             "The model was compiled without an optimizer.", type_next='model.compile(optimizer="adam", loss=...)'
         )
+    for name in ("batch_size", "epochs", "steps_per_epoch", "validation_steps", "validation_batch_size"):
+        _check_count(name, arguments[name])
     shuffle = bool(arguments["shuffle"])
     data = read_data(
         arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle=shuffle
     )
-    batch_size = arguments["batch_size"] or _own_batch_size(data)
+    _check_targets(model, data)
+    batch_size = arguments["batch_size"] or own_batch_size(data)
     validation = None
     if arguments["validation_data"] is not None:
         validation = read_validation(arguments["validation_data"])
@@ -83,6 +86,15 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         verbose=arguments["verbose"],
         passed_on={name: arguments[name] for name in PASSED_ON},
     )
+
+
+def _check_count(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise DataError(
+            f"{name}={value!r} cannot be used.", expected="a positive whole number.", type_next=f"{name}=32"
+        )
 
 
 def read_validation(validation_data: Any) -> Source:
@@ -113,7 +125,23 @@ def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:
     return ArraySource(data.take(slice(0, at)), at), ArraySource(data.take(slice(at, None)), data.rows - at)
 
 
-def _own_batch_size(data: Source) -> int:
+def _check_targets(model: Any, data: Source) -> None:
+    import keras
+
+    parts = data.tree if isinstance(data, ArraySource) else data.example
+    own_step = any(
+        getattr(type(model), name) is not getattr(keras.Model, name) for name in ("train_step", "compute_loss")
+    )
+    if len(parts) == 1 and getattr(model, "loss", None) is not None and not own_step:
+        raise DataError(
+            "The data has no targets: y is missing, and the model was compiled with a loss.",
+            expected="inputs and targets.",
+            type_next="model.fit(x, y)",
+        )
+
+
+def own_batch_size(data: Source) -> int:
+    """Return the batch size that Keras would use when the call names none."""
     return KERAS_DEFAULT_BATCH_SIZE if isinstance(data, ArraySource) else data.batch_size
 
 

@@ -116,6 +116,8 @@ def _py_dataset(dataset: Any, shuffle: bool) -> Iterator[Any]:
 
 
 def _as_batch(element: Any, form: str, class_weight: dict | None) -> Batch:
+    import keras
+
     if isinstance(element, list):
         element = tuple(element)
     if not isinstance(element, tuple):
@@ -125,6 +127,8 @@ def _as_batch(element: Any, form: str, class_weight: dict | None) -> Batch:
             f"A batch of the {form} has {len(element)} parts.", expected="(x,), (x, y) or (x, y, sample_weight)."
         )
     x, y, weight = (*element, None, None)[:3]
+    if any(np.ndim(leaf) == 0 for leaf in keras.tree.flatten((x, y)) if leaf is not None):
+        raise DataError(f"The {form} gives single rows.", expected="batches of rows.", type_next="dataset.batch(32)")
     x, y, weight = as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(weight, "sample_weight")
     if class_weight is not None and weight is None:
         weight = class_weights(y, class_weight)

@@ -7,6 +7,7 @@ of a batch would make Keras wait for the device after every step.
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -132,7 +133,13 @@ class Monitor(keras.callbacks.Callback):
         if self.model.stop_training:
             record.epoch_step += int(self.model.steps_per_execution)
         elif record.steps_per_epoch is not None:
-            record.epoch_step = record.steps_per_epoch
+            given = -(-self.feed.rows_given // self.feed.batch_size) - self._epoch_start
+            record.epoch_step = min(record.steps_per_epoch, max(0, given)) if self.feed.once else record.steps_per_epoch
+            if record.epoch_step < record.steps_per_epoch:
+                warnings.warn(
+                    f"The generator ended after {record.epoch_step} of {record.steps_per_epoch} steps of epoch {record.epoch}.",
+                    stacklevel=2,
+                )
         else:
             record.epoch_step = -(-self.feed.rows_given // self.feed.batch_size)
         record.step = self._epoch_start + record.epoch_step

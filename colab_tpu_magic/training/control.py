@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+
+CALLBACK_LIST = os.path.join("keras", "src", "callbacks", "callback_list.py")
 
 
 @dataclass
@@ -33,18 +36,28 @@ class Control:
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Hold the first interrupt back until `check`; let a second one through at once."""
+        """Hold an interrupt back until the step has ended; in a callback, or a second time, let it through."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def hold(number: int, frame: FrameType | None) -> None:
-            if self.interrupted.is_set():
-                raise KeyboardInterrupt
+            second = self.interrupted.is_set()
             self.interrupted.set()
+            if second or in_callback(frame):
+                raise KeyboardInterrupt
 
         before = signal.signal(signal.SIGINT, hold)
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def in_callback(frame: FrameType | None) -> bool:
+    """Return whether Keras is calling its callbacks, which it does between two steps."""
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(CALLBACK_LIST):
+            return True
+        frame = frame.f_back
+    return False

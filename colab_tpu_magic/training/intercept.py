@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
+from ..backends.connect import quiet_standard_error
 from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
 from ..rewrite.feed import PREFETCH, Feed, evaluation_feed, prediction_feed
-from ..rewrite.prepared import KERAS_DEFAULT_BATCH_SIZE
-from ..rewrite.request import arguments_of, check_compiled, read_fit
+from ..rewrite.request import arguments_of, check_compiled, own_batch_size, read_fit
+from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
-from ..rewrite.sources import ArraySource, Source, rows_of
+from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import read_data
-from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit
+from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .run import Run
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Interceptor:
         self.on_run = on_run
         self.runs: list[Run] = []
         self.calls = 0
+        self.calls_elsewhere = False
         self._models: list[Any] = []
         self._keras: dict[str, Callable[..., Any]] = {}
 
@@ -66,7 +68,8 @@ class Interceptor:
             raise ModelError("A %%tpu_fit cell is running already.", expected="one at a time.")
         _active = self
         if self.options.seed is not None:
-            keras.utils.set_random_seed(self.options.seed)
+            with quiet_standard_error():  # on JAX, Keras imports TensorFlow here to seed it too
+                keras.utils.set_random_seed(self.options.seed)
         self._keras = {name: getattr(keras.Model, name) for name in METHODS}
         for name in METHODS:
             setattr(keras.Model, name, _method(self, name, self._keras[name]))
@@ -84,6 +87,11 @@ class Interceptor:
 
     def nothing_trained(self) -> str:
         """Return what to tell the user of a cell in which no Keras model was used."""
+        if self.calls_elsewhere:
+            return (
+                "The cell ran, and its model was used in another thread, which is left to plain Keras.\n"
+                "Expected: fit in the thread that runs the cell.\nType: model.fit(x, y) in the cell itself"
+            )
         if "tf_keras" in sys.modules:
             return (
                 "The cell ran, but it trained no Keras 3 model; tf_keras (Keras 2) models do not pass through.\n"
@@ -120,8 +128,13 @@ class Interceptor:
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
         source = self._read(arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight"))
-        size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
-        feed = evaluation_feed(source, size, self._replicas, limit, self._ahead)
+        batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
+        size, limit = self._sizes(source, batch_size, steps)
+        split = are_row_means(model)
+        if not split:
+            size = batch_size or own_batch_size(source)
+            warn_of_shares(self.runtime, self._replicas)
+        feed = evaluation_feed(source, size, self._replicas, limit, self._ahead, split)
         with self._on_replicas(model), self._built_for(model, feed):
             return self._run(feed, lambda: keras_evaluate(model, FeedAdapter(feed), **_keras_verbose(arguments)))
 
@@ -144,7 +157,7 @@ class Interceptor:
 
     def _sizes(self, source: Source, batch_size: int | None, steps: int | None) -> tuple[int, int | None]:
         """Return the global batch size and the most rows to read."""
-        own = batch_size or (KERAS_DEFAULT_BATCH_SIZE if isinstance(source, ArraySource) else source.batch_size)
+        own = batch_size or own_batch_size(source)
         replicas = self._replicas
         size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)
         return evaluation_batch_size(source, size, replicas), steps * own if steps else None
@@ -169,7 +182,7 @@ class Interceptor:
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
         """Build the model ahead where Keras could not from the first batch."""
         first = feed.example if feed.once else next(feed.open(), None)
-        if first is None or not (feed.once or rows_of(first) < self._replicas):
+        if first is None or not (feed.once or rows_of(first) % self._replicas):
             return nullcontext()
         return self.runtime.engine.building_from(model, first)
 
@@ -200,6 +213,7 @@ def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if threading.current_thread() is not thread:
+            interceptor.calls_elsewhere = True
             return original(self, *args, **kwargs)
         return ours(self, args, kwargs)
 

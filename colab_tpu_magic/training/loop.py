@@ -12,6 +12,7 @@ from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
 from ..rewrite.feed import Feed, evaluation_feed, training_feed
 from ..rewrite.prepared import PreparedFit
+from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
 from .callback import Monitor
 from .control import Control
@@ -60,6 +61,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         prepared.seed,
         prepared.full_batches,
         _ahead(prepared, runtime),
+        endless=prepared.steps_per_epoch is not None,
     )
     feed.interrupted = control.interrupted
     monitor = Monitor(run, engine, view, control, feed)
@@ -132,15 +134,35 @@ def _validation(prepared: PreparedFit, runtime: Runtime) -> Any:
     if prepared.validation is None:
         return None
     request = prepared.request
+    size, split = evaluation_batches(request.model, prepared.validation, prepared, runtime)
     limit = request.validation_steps * request.validation_batch_size if request.validation_steps else None
     feed = evaluation_feed(
         prepared.validation,
-        evaluation_batch_size(prepared.validation, prepared.batch_size, prepared.replicas),
+        size,
         prepared.replicas,
         limit,
         _ahead(prepared, runtime),
+        split,
     )
     return FeedAdapter(feed)
+
+
+def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, runtime: Runtime) -> tuple[int, bool]:
+    """Return the batch size of the validation, and whether its last batch may be cut."""
+    if are_row_means(model):
+        return evaluation_batch_size(validation, prepared.batch_size, prepared.replicas), True
+    warn_of_shares(runtime, prepared.replicas)
+    return prepared.request.validation_batch_size, False
+
+
+def warn_of_shares(runtime: Runtime, replicas: int) -> None:
+    """Warn where each replica works its own loss and metrics out of its share of the batch."""
+    if runtime.engine.settles and replicas > 1:
+        warnings.warn(
+            "A loss or metric of this model may be no mean over rows. Each TensorFlow replica works it out from its own "
+            "share of a batch, so it can differ from plain Keras; --no scope gives plain Keras' figure.",
+            stacklevel=2,
+        )
 
 
 def evaluation_batch_size(source: Source, batch_size: int, replicas: int) -> int:

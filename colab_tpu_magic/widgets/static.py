@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
@@ -141,5 +142,7 @@ def _numbers(run: Run) -> str:
 
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=PNG_DPI, facecolor="white")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a metric name that the font has no letters for, or that leaves no room
+        figure.savefig(buffer, format="png", dpi=PNG_DPI, facecolor="white")
     return buffer.getvalue()

@@ -205,3 +205,42 @@ def test_step_that_fails_to_compile_leaves_the_weights_as_they_were():
         model.fit(x[:, :7], y)
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+def test_missing_targets_and_single_rows_are_named():
+    import tensorflow as tf
+
+    x, y = rows(64)
+    with pytest.raises(DataError, match="y is missing"), training():
+        dense().fit(x)
+    with pytest.raises(DataError, match="gives single rows") as caught, training():
+        dense().fit(tf.data.Dataset.from_tensor_slices((x, y)))
+    assert caught.value.type_next == "dataset.batch(32)"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"batch_size": 0}, {"epochs": "3"}, {"batch_size": 1.5}, {"steps_per_epoch": -1}]
+)
+def test_numbers_of_the_call_that_cannot_be_used_are_named(arguments):
+    x, y = rows(64)
+    with pytest.raises(DataError, match=f"{next(iter(arguments))}=.* cannot be used"), training():
+        dense().fit(x, y, **arguments)
+
+
+def test_interrupt_of_a_callback_that_sleeps_ends_it_at_once():
+    import threading
+
+    x, y = rows(64)
+
+    class Sleeps(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            time.sleep(60)
+
+    model = dense()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), training() as cell:
+        model.fit(x, y, epochs=2, callbacks=[Sleeps()])
+    assert time.monotonic() - started < 40
+    assert cell.runs[0].status == "interrupted"
+    usable(model)

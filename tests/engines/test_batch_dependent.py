@@ -1,0 +1,100 @@
+"""Losses and metrics that are no means over rows get the batches that plain Keras would use."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+
+from colab_tpu_magic.rewrite.row_means import are_row_means
+
+from .models import dense, rows, training
+
+
+def root_of_mean(y_true, y_pred):
+    return keras.ops.sqrt(keras.ops.mean(y_pred[:, 0]))
+
+
+def summing():
+    model = dense()
+    loss = keras.losses.SparseCategoricalCrossentropy(reduction="sum")
+    model.compile("adam", loss, metrics=[root_of_mean])
+    return model
+
+
+@pytest.mark.only("jax")
+@pytest.mark.parametrize("count", [5, 13, 45, 300])
+def test_evaluation_equals_plain_keras_on_jax(count):
+    x, y = rows(count)
+    model = summing()
+    with training():
+        there = model.evaluate(x, y, verbose=0)
+        other = model.evaluate(x, y, batch_size=50, verbose=0)
+    np.testing.assert_allclose(there, model.evaluate(x, y, verbose=0), rtol=1e-5)
+    np.testing.assert_allclose(other, model.evaluate(x, y, batch_size=50, verbose=0), rtol=1e-5)
+
+
+@pytest.mark.only("jax")
+def test_validation_equals_plain_keras_on_jax():
+    x, y = rows(640)
+    model = summing()
+    with training(batch_size="keep"):
+        history = model.fit(x, y, batch_size=64, validation_data=(x[:45], y[:45])).history
+    there = [history["val_loss"][0], history["val_root_of_mean"][0]]
+    np.testing.assert_allclose(there, model.evaluate(x[:45], y[:45], batch_size=64, verbose=0), rtol=1e-5)
+
+
+@pytest.mark.only("tensorflow")
+def test_tensorflow_replicas_are_named_as_the_cause_of_a_difference(runtime):
+    x, y = rows(64)
+    model = summing()
+    if runtime.replicas == 1:
+        with training():
+            assert model.evaluate(x, y, verbose=0)
+        return
+    with pytest.warns(UserWarning, match="may be no mean over rows"), training():
+        model.evaluate(x, y, verbose=0)
+
+
+def test_ordinary_losses_and_metrics_are_means_over_rows():
+    assert are_row_means(dense())
+    assert are_row_means(dense(metrics=["accuracy", keras.metrics.AUC()]))
+    assert not are_row_means(dense(metrics=[root_of_mean]))
+    assert not are_row_means(summing())
+
+    class Mine(keras.Sequential):
+        def compute_loss(self, *args, **kwargs):
+            return super().compute_loss(*args, **kwargs)
+
+    assert not are_row_means(Mine([keras.Input((1,)), keras.layers.Dense(1)]))
+
+
+def test_dataset_of_unknown_length_is_one_epoch_long():
+    import tensorflow as tf
+
+    x, y = rows(600)
+    steps = []
+
+    class Counts(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            steps.append(batch)
+
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).filter(lambda a, b: b >= 0).batch(48)
+    with training(batch_size="keep") as cell:
+        history = dense().fit(dataset, epochs=3, callbacks=[Counts()]).history
+    assert len(history["loss"]) == 3
+    assert cell.runs[0].step == 3 * 13
+    assert max(steps) <= 13
+
+
+def test_generator_that_runs_dry_is_told_with_the_true_steps():
+    x, y = rows(480)
+
+    def short():
+        for start in range(0, 240, 48):
+            yield x[start : start + 48], y[start : start + 48]
+
+    with pytest.warns(UserWarning, match="The generator ended after 5 of 10 steps of epoch 1"):
+        with training(batch_size="keep", steps_per_execution="keep") as cell:
+            dense().fit(short(), epochs=1, steps_per_epoch=10)
+    assert cell.runs[0].step == 5
