@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Return the known word that a misspelt one is most likely meant for.
+
+    Example:
+        >>> nearest("--batch_size", ["--epochs", "--batch-size"])
+        '--batch-size'
+    """
+    return (get_close_matches(word.lower().replace("_", "-"), known, 1, 0.3) or [known[0]])[0]
+
 
 class TpuMagicError(Exception):
     """Say in one message what happened, what was expected and what to type next.

@@ -17,7 +17,7 @@ from traitlets import Any as Any_
 from traitlets import Bool, TraitError, Unicode, validate
 
 from .cell import Cell, compile_cell, line_of
-from .errors import OptionError, TpuMagicError
+from .errors import OptionError, TpuMagicError, nearest
 from .explain import explain
 from .options import ConnectOptions, FitOptions, declared, flag_name
 from .session import connect, fit, intercepting, session
@@ -149,8 +149,8 @@ class TpuMagics(Magics):
             raise UsageError(
                 "%tpu_fit has nothing to train.\nType: %tpu_fit model.fit(x, y), or %%tpu_fit above a cell"
             )
-        if _is_call(target.rstrip("; ")):
-            return self._run(target, options)
+        if _is_statement(target):
+            return self._run(target, options, on_a_line=True)
         values = [self._evaluate(name) for name in arguments.target]
         return self._ours(fit, *values[:3], options=options)
 
@@ -166,8 +166,7 @@ class TpuMagics(Magics):
             print("Not connected.\nType: %tpu_connect")
         else:
             self._show_card(session.runtime)
-        if session.last_run is not None:
-            print(session.last_run.summary())
+        print(session.last_run.summary() if session.last_run is not None else "No run yet.")
 
     @line_magic
     def tpu(self, line: str) -> None:
@@ -201,13 +200,12 @@ class TpuMagics(Magics):
             if value is not None:
                 values[field.name] = tuple(value) if field.name == "no" else value
         options = FitOptions(**values)
-        known = _rule_ids()
-        for name in options.no:
-            if name not in known:
-                raise OptionError(f"There is no rule {name!r}.", f"one of {', '.join(known)}.", f"--no {known[3]}")
+        from .rewrite.rules import check_switches
+
+        check_switches(options)
         return options
 
-    def _run(self, text: str, options: FitOptions) -> Any:
+    def _run(self, text: str, options: FitOptions, on_a_line: bool = False) -> Any:
         __tracebackhide__ = True
         if not text.strip():
             raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
@@ -231,7 +229,7 @@ class TpuMagics(Magics):
             ours = explain(error)
             if ours is None:
                 raise
-            raise UsageError(_with_line(ours, error, cell, text)) from None
+            raise UsageError(str(ours) if on_a_line else _with_line(ours, error, cell, text)) from None
         if not interceptor.calls:
             raise UsageError(interceptor.nothing_trained())
         return value
@@ -240,14 +238,24 @@ class TpuMagics(Magics):
         try:
             return eval(name, self.shell.user_ns)
         except Exception as error:
-            raise UsageError(f"{name!r} cannot be used: {error}.\nType: %tpu_fit model x_train y_train") from None
+            raise UsageError(
+                f"{name!r} cannot be used: {error}.\n"
+                "Expected: a call, or the names of a compiled model and its data that exist.\n"
+                "Type: %tpu_fit model.fit(x, y)"
+            ) from None
 
     def _parse(self, method: Any, line: str) -> Any:
+        if {"--help", "-h"} & set(line.split()):
+            raise UsageError(f"{method.parser.format_help()}\nType: %{method.__name__}? for the examples")
         try:
             return parse_argstring(method, line)
         except UsageError as error:
             name = method.__name__
             hint = "" if "Type:" in str(error) else f"\nType: %{name}? for the options"
+            if "unrecognized arguments: -" in str(error):
+                unknown = str(error).split("unrecognized arguments: ")[1].split()[0].split("=")[0]
+                flags = [flag for flag in method.parser._option_string_actions if flag.startswith("--")]
+                hint = f"\nExpected: an option that exists.\nType: {nearest(unknown, flags)}, or %{name}? for all"
             raise UsageError(f"{error}{hint}") from None
 
     def _ours(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -273,12 +281,6 @@ for _method in (TpuMagics.tpu_connect, TpuMagics.tpu_fit):
     _method.parser.allow_abbrev = False
 
 
-def _rule_ids() -> tuple[str, ...]:
-    from .rewrite.rules import RULES
-
-    return tuple(rule.id for rule in RULES)
-
-
 def _order(name: str) -> tuple[int, str]:
     first = ("tpu_connect", "tpu_fit", "tpu_status")
     return (first.index(name) if name in first else len(first), name)
@@ -291,11 +293,13 @@ def summary_line(doc: str | None) -> str:
     return " ".join(told[0].split()) if told else ""
 
 
-def _is_call(text: str) -> bool:
+def _is_statement(text: str) -> bool:
+    """Return whether a line is code to run (a call, or one that is assigned) and not names of a model and data."""
     try:
-        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
-    except SyntaxError:
+        (statement,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
         return False
+    return isinstance(getattr(statement, "value", None), ast.Call)
 
 
 def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str) -> str:

@@ -44,7 +44,7 @@ def test_our_own_errors_stay_what_they_are():
 def test_every_entry_names_where_it_was_met_and_can_be_made():
     for known in CATALOGUE:
         assert known.source
-        assert isinstance(known.explanation(), TpuMagicError)
+        assert isinstance(known.explanation(ValueError("text")), TpuMagicError)
 
 
 def test_message_has_what_was_expected_and_what_to_type():

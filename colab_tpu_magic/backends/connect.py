@@ -42,7 +42,7 @@ def make_runtime(options: ConnectOptions, environment: Environment | None = None
         silence()
     os.environ["KERAS_BACKEND"] = choice.backend
     make = _jax_engine if choice.backend == "jax" else _tensorflow_engine
-    engine = make(choice, environment, options.verbose)
+    engine = make(choice, environment, options)
     return Runtime(
         backend=choice.backend,
         kind=choice.kind,
@@ -86,14 +86,14 @@ def quiet_standard_error() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _jax_engine(choice: Choice, environment: Environment, verbose: bool) -> Engine:
+def _jax_engine(choice: Choice, environment: Environment, options: ConnectOptions) -> Engine:
     virtual = choice.kind in (SIMULATED, CPU)
     if virtual and "jax" not in sys.modules and environment.packages.get("jax") in COLLECTIVE_FLAGS_JAX:
         os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *COLLECTIVE_FLAGS]).strip()
     import jax
 
     if virtual:
-        devices = _virtual_jax_devices(jax, choice.replicas or 1)
+        devices = _virtual_jax_devices(jax, choice.replicas or 1, options)
     else:
         try:
             devices = jax.devices(choice.kind)
@@ -108,7 +108,7 @@ def _jax_engine(choice: Choice, environment: Environment, verbose: bool) -> Engi
     return JaxEngine(list(devices))
 
 
-def _virtual_jax_devices(jax: Any, replicas: int) -> list[Any]:
+def _virtual_jax_devices(jax: Any, replicas: int, options: ConnectOptions) -> list[Any]:
     """Return virtual CPU devices; eight at least, so that a later ``--simulate v2-8`` needs no restart."""
     many = max(replicas, VIRTUAL_DEVICES)
     try:
@@ -123,9 +123,16 @@ def _virtual_jax_devices(jax: Any, replicas: int) -> list[Any]:
         raise ConnectError(
             f"JAX was started with {len(devices)} CPU device{'s' if len(devices) != 1 else ''} and cannot get more in this process.",
             expected=f"{replicas} virtual devices, made before JAX is first used.",
-            type_next="%tpu_connect --restart, then %tpu_connect --simulate again as the first cell",
+            type_next=again(options),
         )
     return list(devices[:replicas])
+
+
+def again(options: ConnectOptions) -> str:
+    """Return the line that restarts and asks for the same."""
+    backend = f" --backend {options.backend}" if options.backend != "auto" else ""
+    simulate = f" --simulate {options.simulate}" if options.simulate is not None else ""
+    return f"%tpu_connect --restart{backend}{simulate}"
 
 
 @contextmanager
@@ -147,16 +154,16 @@ def _thread_pool(threads: int) -> Iterator[None]:
             os.environ["NPROC"] = before
 
 
-def _tensorflow_engine(choice: Choice, environment: Environment, verbose: bool) -> Engine:
-    with nullcontext() if verbose else quiet_standard_error():
+def _tensorflow_engine(choice: Choice, environment: Environment, options: ConnectOptions) -> Engine:
+    with nullcontext() if options.verbose else quiet_standard_error():
         import tensorflow as tf
-    if not verbose:
+    if not options.verbose:
         tf.get_logger().setLevel("ERROR")
     from .tensorflow import TensorFlowEngine
 
     replicas = choice.replicas or 1
     if choice.kind in (SIMULATED, CPU):
-        names = _virtual_tensorflow_devices(tf, replicas)
+        names = _virtual_tensorflow_devices(tf, replicas, options)
         return TensorFlowEngine(_mirrored(tf, names) if replicas > 1 else None)
     if choice.kind == GPU:
         gpus = tf.config.list_logical_devices("GPU")
@@ -171,7 +178,7 @@ def _mirrored(tf: Any, names: list[str]) -> Any:
     return tf.distribute.MirroredStrategy(names, cross_device_ops=tf.distribute.ReductionToOneDevice())
 
 
-def _virtual_tensorflow_devices(tf: Any, replicas: int) -> list[str]:
+def _virtual_tensorflow_devices(tf: Any, replicas: int, options: ConnectOptions) -> list[str]:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
         many = max(replicas, VIRTUAL_DEVICES)
@@ -183,7 +190,7 @@ def _virtual_tensorflow_devices(tf: Any, replicas: int) -> list[str]:
         raise ConnectError(
             f"TensorFlow was started with {len(found)} CPU device{'s' if len(found) != 1 else ''} and cannot get more in this process.",
             expected=f"{replicas} virtual devices, made before TensorFlow is first used.",
-            type_next="%tpu_connect --restart, then %tpu_connect --backend tensorflow --simulate again as the first cell",
+            type_next=again(options),
         )
     return [device.name for device in found[:replicas]]
 

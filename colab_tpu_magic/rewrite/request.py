@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ModelError
+from ..errors import DataError, ModelError, nearest
 from .prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
 from .sources import ArraySource, Source
 from .streams import read_data
@@ -22,7 +22,13 @@ def arguments_of(keras_method: Callable[..., Any], model: Any, args: tuple, kwar
     Raises:
         TypeError: As Keras would, for arguments it does not have.
     """
-    bound = inspect.signature(keras_method).bind(model, *args, **kwargs)
+    signature = inspect.signature(keras_method)
+    try:
+        bound = signature.bind(model, *args, **kwargs)
+    except TypeError as error:
+        unknown = [name for name in kwargs if name not in signature.parameters]
+        hint = f"; did you mean {nearest(unknown[0], list(signature.parameters)).replace('-', '_')}?" if unknown else ""
+        raise TypeError(f"Model.{keras_method.__name__}() {error}{hint}") from None
     given_verbose = "verbose" in bound.arguments
     bound.apply_defaults()
     arguments = dict(bound.arguments)

@@ -152,15 +152,26 @@ def _as_array(leaf: Any, name: str) -> np.ndarray:
             expected="NumPy arrays (alone, or in a dict or list), a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
         )
     if array.dtype.kind in "USO":
-        raise DataError(
-            f"{name} holds text or Python objects (dtype {array.dtype}).",
-            expected="numbers: a TPU has no strings. Turn text into numbers before the fit, with "
-            "keras.layers.TextVectorization or keras.layers.StringLookup outside the model.",
-            type_next=f"{name} = lookup({name})",
-        )
+        raise _no_numbers(array, name)
     if array.ndim == 0:
         raise DataError(f"{name} is a single number.", expected="an array whose first axis is the rows.")
     return array
+
+
+def _no_numbers(array: np.ndarray, name: str) -> DataError:
+    """Return what to say of text and objects: which numbers to make of them, and how."""
+    what = f"{name} holds text or Python objects (dtype {array.dtype})."
+    first = array.reshape(-1)[0] if array.size else ""
+    if not isinstance(first, str | bytes):
+        return DataError(what, "one array of numbers.", f'{name} = numpy.asarray({name}, "float32")')
+    if name == "y":
+        labels = "numpy.unique(y, return_inverse=True)[1]"
+        return DataError(what, "class numbers from 0: a TPU has no strings.", f"y = {labels}")
+    return DataError(
+        what,
+        "numbers: a TPU has no strings. Make them before the fit, outside the model.",
+        "vectorize = keras.layers.TextVectorization(output_sequence_length=100); vectorize.adapt(x); x = vectorize(x)",
+    )
 
 
 def array_source(x: Any, y: Any = None, sample_weight: Any = None, class_weight: dict | None = None) -> ArraySource:

@@ -110,8 +110,9 @@ class LiveView:
             if self.run.epoch_step:
                 _print(epoch_line(self.run))
             _print(run_summary(self.run))
-        if self.kind == CHANGES and self.run.changes:
+        if self.kind == CHANGES:
             _print(changes_text(self.run.changes))
+            _print("verbose in the call shows Keras' own bar; leave it out to see the live chart.")
         if self._handle is not None:
             try:
                 self._handle.update(self._bundle(), raw=True)

@@ -81,6 +81,19 @@ def test_data_that_cannot_be_used_is_named(arguments, what):
     assert caught.value.what == what
 
 
+@pytest.mark.parametrize(
+    ("arguments", "type_next"),
+    [
+        ((X, np.array(list("abcabc"))), "y = numpy.unique(y, return_inverse=True)[1]"),
+        ((np.array([1.0, 2.0], object),), 'x = numpy.asarray(x, "float32")'),
+    ],
+)
+def test_text_and_objects_get_a_line_that_can_be_typed(arguments, type_next):
+    with pytest.raises(DataError) as caught:
+        read_data(*arguments)
+    assert caught.value.type_next == type_next
+
+
 def test_sparse_matrix_gets_the_line_to_type():
     import scipy.sparse
 

@@ -249,4 +249,7 @@ def test_changes_are_told_beside_keras_own_bar(capsys):
     view.show()
     view.update()
     view.finish()
-    assert capsys.readouterr().out == "Batch size  32 → 64  (--batch-size keep)\n"
+    assert capsys.readouterr().out == (
+        "Batch size  32 → 64  (--batch-size keep)\n"
+        "verbose in the call shows Keras' own bar; leave it out to see the live chart.\n"
+    )

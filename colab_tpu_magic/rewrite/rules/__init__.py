@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import OptionError
+from ...errors import OptionError, nearest
 from ..prepared import FitRequest, PreparedFit
 from .base import Rule
 from .batch_size import BatchSize
@@ -40,7 +40,7 @@ def check_switches(options: FitOptions) -> None:
     for name in options.no:
         if name not in known:
             raise OptionError(
-                f"There is no rule {name!r}.", expected=f"one of {', '.join(known)}.", type_next=f"--no {known[3]}"
+                f"There is no rule {name!r}.", expected=f"one of {', '.join(known)}.", type_next=f"--no {nearest(name, known)}"
             )
 
 

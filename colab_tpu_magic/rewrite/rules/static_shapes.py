@@ -37,4 +37,8 @@ class StaticShapes(Rule):
         over = data.rows % prepared.batch_size
         if not over or prepared.request.steps_per_epoch:
             return prepared
-        return prepared.but(self.change(f"last batch of {over:,} rows", f"every batch {prepared.batch_size:,} rows"))
+        return prepared.but(
+            self.change(
+                f"last batch of {over:,} row{'s' if over != 1 else ''}", f"every batch {prepared.batch_size:,} rows"
+            )
+        )
