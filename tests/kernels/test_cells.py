@@ -173,7 +173,7 @@ def test_error_of_a_callback_ends_the_fit_as_failed_and_the_model_stays_usable(j
     [
         ("--batch-sise 64", "%tpu_fit?"),
         ("--batch-size many", "--batch-size auto"),
-        ("--no such-rule", "--no batch-size"),
+        ("--no batchsize", "--no batch-size"),
         ("--epochs -3", "--epochs 1"),
         ("--precision float8", "--precision keep"),
     ],

@@ -40,7 +40,9 @@ def check_switches(options: FitOptions) -> None:
     for name in options.no:
         if name not in known:
             raise OptionError(
-                f"There is no rule {name!r}.", expected=f"one of {', '.join(known)}.", type_next=f"--no {nearest(name, known)}"
+                f"There is no rule {name!r}.",
+                expected=f"one of {', '.join(known)}.",
+                type_next=f"--no {nearest(name, known)}",
             )
 
 
