@@ -93,20 +93,14 @@ class TpuMagics(Magics):
             %tpu_connect --simulate 4 --backend tensorflow
         """
         arguments = self._parse(self.tpu_connect, line)
+        if arguments.export:
+            self._check_free(arguments.export)
         if arguments.restart:
             again = " ".join(word for word in line.split() if word != "--restart")
             restart(self.shell, f"%tpu_connect {again}".strip())
             return
         runtime = self._ours(connect, arguments.backend or "auto", arguments.simulate, arguments.verbose)
         if arguments.export:
-            if (
-                not arguments.export.isidentifier()
-                or iskeyword(arguments.export)
-                or hasattr(builtins, arguments.export)
-            ):
-                raise UsageError(
-                    f"--export {arguments.export!r} is not a free name.\nType: %tpu_connect --export runtime"
-                )
             self.shell.user_ns[arguments.export] = runtime
         self._show_card(runtime)
 
@@ -243,6 +237,10 @@ class TpuMagics(Magics):
                 "Expected: a call, or the names of a compiled model and its data that exist.\n"
                 "Type: %tpu_fit model.fit(x, y)"
             ) from None
+
+    def _check_free(self, name: str) -> None:
+        if not name.isidentifier() or iskeyword(name) or hasattr(builtins, name):
+            raise UsageError(f"--export {name!r} is not a free name.\nType: %tpu_connect --export runtime")
 
     def _parse(self, method: Any, line: str) -> Any:
         if {"--help", "-h"} & set(line.split()):

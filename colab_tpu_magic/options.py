@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .errors import OptionError
@@ -151,10 +151,6 @@ class FitOptions:
             value = getattr(self, one.name)
             if one.name not in ("no", "quiet") and value is not None:
                 object.__setattr__(self, one.name, one.metadata["parse"](str(value)))
-
-    def with_changes(self, **changes: Any) -> FitOptions:
-        """Return a copy with some fields replaced."""
-        return replace(self, **changes)
 
 
 def declared(options_class: type) -> list[Any]:

@@ -167,6 +167,12 @@ def _tensorflow_engine(choice: Choice, environment: Environment, options: Connec
         return TensorFlowEngine(_mirrored(tf, names) if replicas > 1 else None)
     if choice.kind == GPU:
         gpus = tf.config.list_logical_devices("GPU")
+        if not gpus:
+            raise ConnectError(
+                f"TensorFlow cannot use {', '.join(environment.gpus) or 'the GPU'}: it finds no GPU device.",
+                expected="a tensorflow with the CUDA libraries of its version, or the CPU.",
+                type_next='%tpu_connect --restart --simulate v2-8, or %pip install "tensorflow[and-cuda]" and restart',
+            )
         kind = environment.gpus[0] if environment.gpus else "GPU"
         return TensorFlowEngine(_mirrored(tf, [gpu.name for gpu in gpus]) if len(gpus) > 1 else None, kind)
     from .tpu_strategy import make_tpu_strategy

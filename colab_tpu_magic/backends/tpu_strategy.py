@@ -37,7 +37,7 @@ def explain_failure(error: BaseException) -> ConnectError:
         return ConnectError(
             "The installed tensorflow has no TPU support (it says: no OpKernel ConfigureDistributedTPU).",
             expected="Keras on JAX, which drives every TPU, or the tensorflow-tpu package.",
-            type_next="%tpu_connect --restart, then %tpu_connect --backend jax",
+            type_next="%tpu_connect --restart --backend jax",
         )
     return ConnectError(
         f"TensorFlow found no TPU: {text.splitlines()[0] if text else type(error).__name__}",

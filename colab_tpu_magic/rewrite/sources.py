@@ -82,10 +82,6 @@ class StreamSource:
             if not seen:
                 raise DataError(f"The {self.form} gave no batch at all.", expected="at least one batch in every pass.")
 
-    def count_rows(self) -> int:
-        """Count the rows of one pass by reading it all."""
-        return sum(rows_of(batch) for batch in self.open())
-
 
 Source = ArraySource | StreamSource
 
