@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import builtins
 from collections.abc import Callable
@@ -19,39 +18,10 @@ from traitlets import Bool, TraitError, Unicode, validate
 from .cell import Cell, compile_cell, line_of
 from .errors import OptionError, TpuMagicError, nearest
 from .explain import explain
-from .options import ConnectOptions, FitOptions, declared, flag_name
+from .kernel import restart
+from .magic_options import options_of
+from .options import ConnectOptions, FitOptions, declared
 from .session import connect, fit, intercepting, session
-
-
-def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Let argparse show our own message."""
-
-    def value(text: str) -> Any:
-        try:
-            return parse(text)
-        except OptionError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return value
-
-
-def _options(options_class: type) -> Callable[[Any], Any]:
-    """Declare an argument for every field of an options class."""
-
-    def decorate(method: Any) -> Any:
-        for field in reversed(declared(options_class)):
-            about = field.metadata
-            settings: dict[str, Any] = {"help": about["help"], "dest": field.name}
-            if about["action"] == "store_true":
-                settings |= {"action": "store_true"}
-            else:
-                settings |= {"type": _typed(about["parse"]), "metavar": about["metavar"], "default": None}
-                if about["action"]:
-                    settings["action"] = about["action"]
-            method = argument(flag_name(field.name), **settings)(method)
-        return method
-
-    return decorate
 
 
 def _help(name: str) -> str:
@@ -77,7 +47,7 @@ class TpuMagics(Magics):
             raise TraitError(str(error)) from None
 
     @magic_arguments()
-    @_options(ConnectOptions)
+    @options_of(ConnectOptions)
     @line_magic
     def tpu_connect(self, line: str) -> None:
         """Find the accelerator, initialise it, and say what will train.
@@ -105,7 +75,7 @@ class TpuMagics(Magics):
         self._show_card(runtime)
 
     @magic_arguments()
-    @_options(FitOptions)
+    @options_of(FitOptions)
     @argument("target", nargs="*", help="On a line: a call (model.fit(x, y)), or a model and its data (model x y).")
     @line_cell_magic
     def tpu_fit(self, line: str, cell: str | None = None) -> Any:
@@ -306,28 +276,6 @@ def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str)
     if line is None or not 2 <= line <= len(lines):
         return str(ours)
     return f"{ours}\nIn line {line} of the cell: {lines[line - 1].strip()}"
-
-
-def restart(shell: Any, then: str) -> None:
-    """Restart the kernel: it ends, and the front end's kernel manager starts a new one.
-
-    Args:
-        shell: The InteractiveShell.
-        then: What to type in the new kernel.
-
-    Raises:
-        UsageError: Where there is no kernel.
-    """
-    kernel = getattr(shell, "kernel", None)
-    if kernel is None:
-        raise UsageError(
-            f"There is no kernel to restart here.\nType: exit, start IPython again, then %load_ext colab_tpu_magic and {then}"
-        )
-    print(f"The kernel restarts; all variables are gone.\nType: %load_ext colab_tpu_magic, then {then}")
-    ended = kernel.do_shutdown(True)
-    if hasattr(ended, "close"):
-        ended.close()
-    shell.exit_now = True
 
 
 def register(shell: Any) -> None:

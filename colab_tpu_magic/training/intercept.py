@@ -14,7 +14,8 @@ import numpy as np
 from ..backends.connect import quiet_standard_error
 from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
-from ..rewrite.feed import PREFETCH, Feed, evaluation_feed, prediction_feed
+from ..rewrite.dataset import evaluation_feed, prediction_feed
+from ..rewrite.feed import PREFETCH, Feed
 from ..rewrite.request import arguments_of, check_compiled, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
-from ..rewrite.feed import Feed, evaluation_feed, training_feed
+from ..rewrite.dataset import evaluation_feed, training_feed
+from ..rewrite.feed import Feed
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source

@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_history():
 def test_all_rows_are_shuffled_and_every_row_is_seen_each_epoch():
     seen = []
     x = np.arange(40, dtype="float32").reshape(-1, 1)
-    from colab_tpu_magic.rewrite.feed import training_feed
+    from colab_tpu_magic.rewrite.dataset import training_feed
     from colab_tpu_magic.rewrite.streams import read_data
 
     feed = training_feed(read_data(x, x), 8, True, 3, True, 2)

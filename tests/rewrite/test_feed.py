@@ -9,16 +9,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from colab_tpu_magic.rewrite.feed import (
-    Feed,
-    evaluation_feed,
-    even_pieces,
-    index_batches,
-    prediction_feed,
-    prefetched,
-    rebatch,
-    training_feed,
-)
+from colab_tpu_magic.rewrite.batches import even_pieces, index_batches, rebatch
+from colab_tpu_magic.rewrite.dataset import evaluation_feed, prediction_feed, training_feed
+from colab_tpu_magic.rewrite.feed import Feed, prefetched
 from colab_tpu_magic.rewrite.sources import ArraySource, StreamSource
 
 

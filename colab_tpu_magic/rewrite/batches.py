@@ -1,0 +1,113 @@
+"""Cut rows into batches: full ones without losing a row, and last ones that replicas can share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .sources import Batch, rows_of
+
+
+def index_batches(rows: int, batch_size: int, shuffle: bool, seed: int) -> Iterator[np.ndarray]:
+    """Yield endless full batches of row numbers.
+
+    Every pass visits each row once, in a new order when ``shuffle``; the last batch of a pass
+    is completed with the first rows of the next one, which then do not come again in it.
+
+    Yields:
+        int64 arrays of shape ``(batch_size,)``.
+    """
+    rng = np.random.default_rng(seed)
+    left = np.empty(0, np.int64)
+    while True:
+        parts = [left]
+        have = len(left)
+        while have < batch_size:
+            order = rng.permutation(rows) if shuffle else np.arange(rows)
+            parts.append(order)
+            have += rows
+        line = np.concatenate(parts)
+        start = 0
+        while start + batch_size <= have:
+            yield line[start : start + batch_size]
+            start += batch_size
+        left = line[start:]
+
+
+def rebatch(batches: Iterator[Batch], batch_size: int, last: str) -> Iterator[Batch]:
+    """Cut and join batches of any size into batches of one size.
+
+    Args:
+        batches: Batches of any number of rows.
+        batch_size: Rows in every batch given out.
+        last: What happens to the rows left at the end: ``"keep"`` gives a smaller batch,
+            ``"fill"`` completes it with the first rows of the stream.
+    """
+    import keras
+
+    pending: list[Batch] = []
+    have = 0
+    first: Batch | None = None
+
+    def joined() -> Batch:
+        return (
+            pending[0]
+            if len(pending) == 1
+            else keras.tree.map_structure(lambda *leaves: np.concatenate(leaves), *pending)
+        )
+
+    def cut(batch: Batch, start: int, stop: int) -> Batch:
+        return keras.tree.map_structure(lambda leaf: leaf[start:stop], batch)
+
+    for batch in batches:
+        if first is None:
+            first = batch
+        pending.append(batch)
+        have += rows_of(batch)
+        if have < batch_size:
+            continue
+        line = joined()
+        start = 0
+        while start + batch_size <= have:
+            yield line if have == batch_size else cut(line, start, start + batch_size)
+            start += batch_size
+        pending = [cut(line, start, have)] if start < have else []
+        have -= start
+    if not have:
+        return
+    if last == "fill" and first is not None:
+        while have < batch_size:
+            more = cut(first, 0, min(rows_of(first), batch_size - have))
+            pending.append(more)
+            have += rows_of(more)
+    yield joined()
+
+
+def even_pieces(batch: Batch, replicas: int) -> Iterator[Batch]:
+    """Split a last batch so that no replica gets a share the others do not have.
+
+    A batch that divides evenly stays whole. Otherwise the rows that divide come first and
+    the remainder, fewer rows than replicas, after them.
+    """
+    import keras
+
+    rows = rows_of(batch)
+    even = rows - rows % replicas
+    for start, stop in ((0, even), (even, rows)):
+        if start < stop:
+            yield keras.tree.map_structure(lambda leaf, start=start, stop=stop: leaf[start:stop], batch)
+
+
+def limited(batches: Iterator[Batch], limit_rows: int | None) -> Iterator[Batch]:
+    """Yield batches up to a number of rows, the last one cut."""
+    import keras
+
+    left = limit_rows
+    for batch in batches:
+        rows = rows_of(batch)
+        if left is not None and rows >= left:
+            yield batch if rows == left else keras.tree.map_structure(lambda leaf, stop=left: leaf[:stop], batch)
+            return
+        left = None if left is None else left - rows
+        yield batch

@@ -1,0 +1,137 @@
+"""Make the feeds of training, evaluation and prediction from a source of rows or batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .batches import even_pieces, index_batches, limited, rebatch
+from .feed import Feed
+from .sources import ArraySource, Batch, Source, cast, rows_of
+
+
+def training_feed(
+    source: Source, batch_size: int, shuffle: bool, seed: int, full: bool, prefetch: int, endless: bool = True
+) -> Feed:
+    """Return the feed of a training: endless full batches, or with ``full`` off one pass with its own last batch.
+
+    A stream whose epochs have no known number of steps is not ``endless``: each epoch is one
+    pass of it, and its last batch is completed with the first rows of that pass.
+    """
+    if isinstance(source, ArraySource):
+        if full:
+            return Feed(
+                lambda: (source.take(index) for index in index_batches(source.rows, batch_size, shuffle, seed)),
+                source.example,
+                batch_size,
+                batch_size,
+                None,
+                prefetch,
+            )
+        passes = iter(range(2**62))
+
+        def one_pass() -> Iterator[Batch]:
+            rng = np.random.default_rng((seed, next(passes)))
+            order = rng.permutation(source.rows) if shuffle else np.arange(source.rows)
+            return (source.take(order[i : i + batch_size]) for i in range(0, source.rows, batch_size))
+
+        return Feed(one_pass, source.example, batch_size, None, -(-source.rows // batch_size), prefetch)
+    stream = source
+    return Feed(
+        lambda: rebatch(stream.passes(forever=endless), batch_size, "fill" if full else "keep"),
+        _example(stream),
+        batch_size,
+        batch_size if full else None,
+        None,
+        prefetch,
+        once=stream.once,
+    )
+
+
+def evaluation_feed(
+    source: Source, batch_size: int, replicas: int, limit_rows: int | None, prefetch: int, split: bool = True
+) -> Feed:
+    """Return the feed of an evaluation: every row once, in order.
+
+    Args:
+        source: The data.
+        batch_size: Global batch size, rows.
+        replicas: Devices that share a batch.
+        limit_rows: Rows to stop after, or None.
+        prefetch: Batches made ahead.
+        split: Cut a last batch that does not divide in two. Off for losses and metrics that
+            are no means over rows; such a batch then goes to every replica whole.
+    """
+
+    def pieces() -> Iterator[Batch]:
+        for batch in limited(_in_order(source, batch_size), limit_rows):
+            yield from even_pieces(batch, replicas if split else 1)
+
+    return Feed(
+        pieces,
+        _example(source),
+        batch_size,
+        None,
+        _passes_batches(source, batch_size, replicas if split else 1, limit_rows),
+        prefetch,
+        once=_once(source),
+    )
+
+
+def prediction_feed(
+    source: Source, batch_size: int, replicas: int, limit_rows: int | None, prefetch: int
+) -> tuple[Feed, list[int]]:
+    """Return the feed of a prediction, every batch full, and a list that gets the true rows of each.
+
+    The last batch is completed with copies of its last row; whoever collects the
+    predictions cuts them to the true rows.
+    """
+    import keras
+
+    true_rows: list[int] = []
+
+    def padded() -> Iterator[Batch]:
+        true_rows.clear()
+        first = True
+        for batch in limited(_in_order(source, batch_size), limit_rows):
+            rows = rows_of(batch)
+            true_rows.append(rows)
+            target = -(-rows // replicas) * replicas if first else batch_size
+            first = False
+            if rows < target:
+                batch = keras.tree.map_structure(
+                    lambda leaf, missing=target - rows: np.concatenate([leaf, np.repeat(leaf[-1:], missing, axis=0)]),
+                    batch,
+                )
+            yield batch
+
+    known = isinstance(source, ArraySource)
+    total = min(source.rows, limit_rows or source.rows) if known else None  # type: ignore[union-attr]
+    batches = -(-total // batch_size) if total is not None else None
+    return Feed(padded, _example(source), batch_size, None, batches, prefetch, once=_once(source)), true_rows
+
+
+def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:
+    if isinstance(source, ArraySource):
+        return (source.take(slice(i, min(i + batch_size, source.rows))) for i in range(0, source.rows, batch_size))
+    return rebatch(source.passes(forever=False), batch_size, "keep")
+
+
+def _passes_batches(source: Source, batch_size: int, replicas: int, limit_rows: int | None) -> int | None:
+    if not isinstance(source, ArraySource):
+        return None
+    rows = min(source.rows, limit_rows or source.rows)
+    full, rest = divmod(rows, batch_size)
+    if not rest:
+        return full
+    split = rest % replicas != 0 and rest > replicas
+    return full + (2 if split else 1)
+
+
+def _example(source: Source) -> Batch:
+    return source.example if isinstance(source, ArraySource) else cast(source.example, source.dtypes)
+
+
+def _once(source: Source) -> bool:
+    return not isinstance(source, ArraySource) and source.once
