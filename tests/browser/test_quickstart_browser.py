@@ -78,7 +78,9 @@ def seen(root: Path, artifacts: Path, tmp_path_factory: pytest.TempPathFactory) 
         chart.locator("polyline").first.wait_for(state="attached", timeout=TRAINING_TIMEOUT_MS)
         cell.locator(".jp-OutputArea").first.scroll_into_view_if_needed()
         for number in (1, 2):
-            found.charts.append(chart.screenshot(path=artifacts / f"quickstart-chart-{number}.png"))
+            # Of the page and not of the chart: a chart that is drawn anew meanwhile is another element.
+            area = cell.locator(f"{OUTPUT} .widget-vbox").first.bounding_box()
+            found.charts.append(page.screenshot(clip=area, path=artifacts / f"quickstart-chart-{number}.png"))
             found.drawings.append(chart.evaluate("node => node.outerHTML"))
             found.header = cell.locator(OUTPUT).first.inner_text()
             page.screenshot(path=artifacts / f"quickstart-training-{number}.png")
