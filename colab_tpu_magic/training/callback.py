@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import keras
+import numpy as np
 
 from ..backends.metrics import Reading
 from .control import Control
@@ -96,7 +97,7 @@ class Monitor(keras.callbacks.Callback):
         logs = logs or {}
         self._close_epoch()
         for name, value in logs.items():
-            if name.startswith("val_"):
+            if name.startswith("val_") and np.ndim(value) == 0:
                 self._add(self.record.validation, name.removeprefix("val_"), float(value))
         self._check()
         self.view.update()
@@ -115,9 +116,9 @@ class Monitor(keras.callbacks.Callback):
     def _sample(self, now: float) -> None:
         self._take(self.engine.read_metrics(self.model))
         self.view.update()
-        spent = time.perf_counter() - now
+        end = time.perf_counter()
         # The first reading also compiles the reading; a chart that then stood still would be worse than its cost.
-        self._next_sample = now + min(max(SAMPLE_SECONDS, spent / SAMPLE_SHARE), SLOWEST_SAMPLE_SECONDS)
+        self._next_sample = end + min(max(SAMPLE_SECONDS, (end - now) / SAMPLE_SHARE), SLOWEST_SAMPLE_SECONDS)
 
     def _take(self, readings: dict[str, Reading]) -> None:
         for name, reading in readings.items():

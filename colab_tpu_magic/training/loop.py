@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, training_feed
@@ -110,7 +112,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         run.duration_seconds = time.perf_counter() - run.started
         own_history = getattr(getattr(model, "history", None), "history", None)
         if own_history is not None and monitor.model is model:
-            run.history = {name: [float(v) for v in values] for name, values in own_history.items()}
+            run.history = {name: [_plain(v) for v in values] for name, values in own_history.items()}
         view.finish()
 
 
@@ -172,6 +174,11 @@ def evaluation_batch_size(source: Source, batch_size: int, replicas: int) -> int
     if isinstance(source, ArraySource):
         size = min(size, -(-source.rows // replicas) * replicas)
     return size
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as a float, and a metric with several values as a list."""
+    return float(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
 
 
 def _first_line(error: BaseException) -> str:

@@ -163,3 +163,16 @@ def test_uint8_images_travel_as_uint8():
     with training() as cell:
         model.fit(images, np.zeros((64, 2), "float32"))
     assert "dtypes" not in changed(cell.runs[0])
+
+
+def test_metric_with_a_value_per_class_stays_out_of_the_chart_and_in_the_history():
+    x, y = rows(256)
+    one_hot = np.eye(2, dtype="float32")[y]
+    model = keras.Sequential([keras.Input((20,)), keras.layers.Dense(2, activation="softmax")])
+    model.compile("adam", "categorical_crossentropy", metrics=[keras.metrics.F1Score(average=None)])
+    with training() as cell:
+        model.fit(x, one_hot, epochs=2, validation_data=(x, one_hot))
+    run = cell.runs[0]
+    assert run.status == "completed"
+    assert [len(value) for value in run.history["val_f1_score"]] == [2, 2]
+    assert list(run.train) == ["loss"] and list(run.validation) == ["loss"]
