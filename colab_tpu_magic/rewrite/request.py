@@ -88,7 +88,7 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         steps_per_epoch=arguments["steps_per_epoch"],
         validation_steps=arguments["validation_steps"],
         shuffle=shuffle,
-        callbacks=tuple(_flat_callbacks(callbacks)),
+        callbacks=tuple(flat_callbacks(callbacks)),
         verbose=arguments["verbose"],
         passed_on={name: arguments[name] for name in PASSED_ON},
     )
@@ -172,12 +172,13 @@ def _check_stream(data: Any, arguments: dict[str, Any]) -> None:
         )
 
 
-def _flat_callbacks(callbacks: Any) -> list[Any]:
+def flat_callbacks(callbacks: Any) -> list[Any]:
+    """Return one callback, a list of lists of them, or a CallbackList as one flat list."""
     if not isinstance(callbacks, list | tuple):
         inner = getattr(callbacks, "callbacks", None)
         return list(inner) if inner is not None else [callbacks]
     return [
         one
         for callback in callbacks
-        for one in (_flat_callbacks(callback) if isinstance(callback, list | tuple) else [callback])
+        for one in (flat_callbacks(callback) if isinstance(callback, list | tuple) else [callback])
     ]

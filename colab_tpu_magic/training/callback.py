@@ -29,6 +29,26 @@ SAMPLE_SHARE = 0.02
 FEWEST_BATCHES = 4
 
 
+class Guard(keras.callbacks.Callback):
+    """End an evaluation or a prediction between two steps when Ctrl-C arrived.
+
+    Args:
+        control: Holds the interrupt.
+    """
+
+    def __init__(self, control: Control) -> None:
+        super().__init__()
+        self.control = control
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Raise KeyboardInterrupt when one arrived."""
+        self.control.check()
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Raise KeyboardInterrupt when one arrived."""
+        self.control.check()
+
+
 class Monitor(keras.callbacks.Callback):
     """Fill a run while Keras trains.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 CALLBACK_LIST = os.path.join("keras", "src", "callbacks", "callback_list.py")
+TRAINER = os.path.join("keras", "src", "backend")
 
 
 @dataclass
@@ -55,9 +56,15 @@ class Control:
 
 
 def in_callback(frame: FrameType | None) -> bool:
-    """Return whether Keras is calling its callbacks, which it does between two steps."""
+    """Return whether Keras is calling its callbacks, which it does between two steps.
+
+    A step that a callback itself started, by evaluating a model, is a step all the same.
+    """
     while frame is not None:
-        if frame.f_code.co_filename.endswith(CALLBACK_LIST):
+        name = frame.f_code.co_filename
+        if name.endswith(CALLBACK_LIST):
             return True
+        if TRAINER in name and name.endswith("trainer.py"):
+            return False
         frame = frame.f_back
     return False

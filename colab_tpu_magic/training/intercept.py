@@ -16,13 +16,15 @@ from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
-from ..rewrite.request import arguments_of, check_compiled, own_batch_size, read_fit
+from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
 from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import read_data
+from .callback import Guard
+from .control import Control
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .run import Run
 
@@ -137,7 +139,7 @@ class Interceptor:
             warn_of_shares(self.runtime, self._replicas)
         feed = evaluation_feed(source, size, self._replicas, limit, self._ahead, split)
         with self._on_replicas(model), self._built_for(model, feed):
-            return self._run(feed, lambda: keras_evaluate(model, FeedAdapter(feed), **_keras_verbose(arguments)))
+            return self._run(keras_evaluate, model, feed, arguments)
 
     def predict(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Run one `predict`, the padding of the last batch cut off again."""
@@ -147,7 +149,7 @@ class Interceptor:
         size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
         feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
         with self._on_replicas(model):
-            outputs = self._run(feed, lambda: keras_predict(model, FeedAdapter(feed), **_keras_verbose(arguments)))
+            outputs = self._run(keras_predict, model, feed, arguments)
         rows = sum(true_rows)
         return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
 
@@ -163,10 +165,16 @@ class Interceptor:
         size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)
         return evaluation_batch_size(source, size, replicas), steps * own if steps else None
 
-    def _run(self, feed: Any, call: Callable[[], Any]) -> Any:
+    def _run(self, keras_method: Callable[..., Any], model: Any, feed: Feed, arguments: dict[str, Any]) -> Any:
+        """Call Keras' own evaluate or predict; an interrupt waits for the step, an error of the data is raised as it is."""
+        control = Control()
+        feed.interrupted = control.interrupted
+        callbacks = [*flat_callbacks(arguments.pop("callbacks") or ()), Guard(control)]
         try:
-            with expecting_the_end():
-                return call()
+            with control.catching_interrupts(), expecting_the_end():
+                result = keras_method(model, FeedAdapter(feed), callbacks=callbacks, **_keras_verbose(arguments))
+                control.check()
+                return result
         except BaseException as error:
             if feed.error is not None and feed.error is not error:
                 raise feed.error from None

@@ -244,3 +244,15 @@ def test_interrupt_of_a_callback_that_sleeps_ends_it_at_once():
     assert time.monotonic() - started < 40
     assert cell.runs[0].status == "interrupted"
     usable(model)
+
+
+@pytest.mark.parametrize("method", ["evaluate", "predict"])
+def test_ctrl_c_in_evaluate_or_predict_leaves_a_usable_model(method):
+    x, y = rows(4096)
+    model = dense()
+    model.fit(x, y, verbose=0)
+    hook = "on_test_batch_begin" if method == "evaluate" else "on_predict_batch_begin"
+    arguments = (x, y) if method == "evaluate" else (x,)
+    with pytest.raises(KeyboardInterrupt), training():
+        getattr(model, method)(*arguments, batch_size=64, verbose=0, callbacks=[Interrupts(hook, 3)])
+    usable(model)
