@@ -69,7 +69,11 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     feed.interrupted = control.interrupted
     monitor = Monitor(run, engine, view, control, feed)
     view.show()
+    validation: Feed | None = None
     try:
+        validation = _validation(prepared, runtime)
+        if validation is not None:
+            validation.interrupted = control.interrupted
         with control.catching_interrupts(), fit_settings(prepared):
             feed.hold_errors = int(model.steps_per_execution) > 1
             if prepared.on_replicas:
@@ -81,7 +85,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
                     epochs=prepared.epochs,
                     initial_epoch=request.initial_epoch,
                     steps_per_epoch=prepared.steps_per_epoch if feed.batches is None else None,
-                    validation_data=_validation(prepared, runtime),
+                    validation_data=FeedAdapter(validation) if validation is not None else None,
                     callbacks=[*request.callbacks, monitor],
                     verbose=0 if request.verbose is None else request.verbose,
                     **request.passed_on,
@@ -91,7 +95,8 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         run.status = "stopped" if control.stopping.is_set() else "completed"
         return history
     except BaseException as error:
-        cause = feed.error if feed.error is not None else error
+        of_the_data = [one.error for one in (feed, validation) if one is not None and one.error is not None]
+        cause = of_the_data[0] if of_the_data else error
         interrupted = control.interrupted.is_set() or isinstance(cause, KeyboardInterrupt)
         run.status = "interrupted" if interrupted else "failed"
         run.error = "" if interrupted else f"{type(cause).__name__}: {_first_line(cause)}"
@@ -133,21 +138,13 @@ def _ahead(prepared: PreparedFit, runtime: Runtime) -> int:
     return 0 if runtime.engine.name == "tensorflow" else prepared.prefetch
 
 
-def _validation(prepared: PreparedFit, runtime: Runtime) -> Any:
+def _validation(prepared: PreparedFit, runtime: Runtime) -> Feed | None:
     if prepared.validation is None:
         return None
     request = prepared.request
     size, split = evaluation_batches(request.model, prepared.validation, prepared, runtime)
     limit = request.validation_steps * request.validation_batch_size if request.validation_steps else None
-    feed = evaluation_feed(
-        prepared.validation,
-        size,
-        prepared.replicas,
-        limit,
-        _ahead(prepared, runtime),
-        split,
-    )
-    return FeedAdapter(feed)
+    return evaluation_feed(prepared.validation, size, prepared.replicas, limit, _ahead(prepared, runtime), split)
 
 
 def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, runtime: Runtime) -> tuple[int, bool]:

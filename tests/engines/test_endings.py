@@ -256,3 +256,12 @@ def test_ctrl_c_in_evaluate_or_predict_leaves_a_usable_model(method):
     with pytest.raises(KeyboardInterrupt), training():
         getattr(model, method)(*arguments, batch_size=64, verbose=0, callbacks=[Interrupts(hook, 3)])
     usable(model)
+
+
+def test_exception_out_of_the_validation_data_is_the_users_own_and_leaves_a_usable_model():
+    x, y = rows(256)
+    model = dense()
+    with pytest.raises(OSError, match="cannot read batch 5"), training() as cell:
+        model.fit(x, y, epochs=2, validation_data=Broken(5))
+    assert cell.runs[0].error == "OSError: cannot read batch 5"
+    usable(model)
