@@ -27,7 +27,8 @@ class Session:
         self.runs: list[Run] = []
 
     def keep(self, run: Run) -> None:
-        """Remember a run; forget the oldest beyond a hundred."""
+        """Number and remember a run; forget the oldest beyond a hundred."""
+        run.number = self.runs[-1].number + 1 if self.runs else 1
         self.runs.append(run)
         del self.runs[:-MAX_RUNS]
 

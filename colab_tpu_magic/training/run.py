@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from .series import Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..hardware.usage import Usage
 
 STATUSES = ("running", "completed", "stopped", "interrupted", "failed")
 
@@ -37,6 +40,19 @@ class Run:
         compile_seconds: Wall time of the first step, compilation included; None before it.
         duration_seconds: Wall time of the whole run; None while running.
         error: The one-line reason when failed.
+        number: Number of the run in this process, from 1; 0 before it is kept.
+        name: What people call the run, empty for ``run <number>``.
+        running: Per-step series of the means that Keras reports: since the epoch began.
+        learning_rate: The optimizer's learning rate at each sample.
+        train_seconds: Wall time of the steps after the first, without validation and pauses.
+        timed_steps: Steps that `train_seconds` covers.
+        data_wait_seconds: Of `train_seconds`, how long the device had nothing to do but wait for data.
+        paused_seconds: Time spent paused.
+        compilations: How often the training step was compiled.
+        compiling_seconds: Time spent in these compilations, 0 where the backend does not tell.
+        batch_shapes: Different shapes of training batches met, 1 with static shapes.
+        nan_step: Training step at which the loss was first seen to be NaN or infinite, or None.
+        usage: What the accelerator last said of its memory and its work, or None.
     """
 
     device: str
@@ -58,6 +74,48 @@ class Run:
     compile_seconds: float | None = None
     duration_seconds: float | None = None
     error: str = ""
+    number: int = 0
+    name: str = ""
+    running: dict[str, Series] = field(default_factory=dict)
+    learning_rate: Series = field(default_factory=lambda: Series("learning rate"))
+    train_seconds: float = 0.0
+    timed_steps: int = 0
+    data_wait_seconds: float = 0.0
+    paused_seconds: float = 0.0
+    compilations: int = 0
+    compiling_seconds: float = 0.0
+    batch_shapes: int = 1
+    nan_step: int | None = None
+    usage: Usage | None = None
+
+    @property
+    def title(self) -> str:
+        """What to call the run: its name, or its number."""
+        return self.name or f"run {self.number}"
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Mean wall time of a training step, None before one was timed."""
+        return self.train_seconds / self.timed_steps if self.timed_steps else None
+
+    @property
+    def data_wait_share(self) -> float | None:
+        """Share of the training time, 0 to 1, in which the device waited for data; None before a step was timed."""
+        return min(1.0, self.data_wait_seconds / self.train_seconds) if self.train_seconds > 0 else None
+
+    @property
+    def best_epoch(self) -> tuple[int, int] | None:
+        """Return (epoch, its last step) with the lowest validation loss, None without two validations."""
+        losses = self.validation.get("loss")
+        if losses is None or len(losses.steps) < 2:
+            return None
+        finite = [
+            (value, step) for step, value in zip(losses.steps, losses.values, strict=True) if math.isfinite(value)
+        ]
+        if not finite:
+            return None
+        step = min(finite)[1]
+        return self.epoch_of(step), step
 
     @property
     def per_replica_batch_size(self) -> int:
@@ -98,7 +156,7 @@ class Run:
     def examples_per_second(self) -> float | None:
         """Rows trained a second after the first step, or None before there are two steps."""
         end = self.duration_seconds if self.duration_seconds is not None else time.perf_counter() - self.started
-        seconds = end - (self.compile_seconds or 0.0)
+        seconds = end - (self.compile_seconds or 0.0) - self.paused_seconds
         if self.step < 2 or seconds <= 0:
             return None
         return (self.step - 1) * self.global_batch_size / seconds
