@@ -111,12 +111,13 @@ def intercepting(options: FitOptions, shell: Any = None) -> Any:
     from .training.intercept import Interceptor
     from .widgets.live import LiveView, choose_view_kind
 
-    kind = "none" if options.quiet else choose_view_kind(shell if shell is not None else _shell())
+    shell = shell if shell is not None else _shell()
+    kind = "none" if options.quiet else choose_view_kind(shell)
 
     def make_view(run: Run, verbose: Any) -> LiveView:
         # A verbose that the call gives means what it says: Keras' own bar, or nothing. Changes are told all the same.
         told = "none" if verbose in (0, False) or options.quiet else "changes"
-        return LiveView(run, kind if verbose is None else told)
+        return LiveView(run, kind if verbose is None else told, shell)
 
     return Interceptor(runtime, options, make_view, session.keep)
 

@@ -15,13 +15,18 @@ BACKEND_TITLES = {"jax": "JAX", "tensorflow": "TensorFlow"}
 
 
 class Engine(Protocol):
-    """What a backend does for the runtime; one class per backend, same method names."""
+    """What a backend does for the runtime; one class per backend, same method names.
+
+    ``step_takes_batches`` says that a step takes its batches out of the feed by itself, in
+    threads of the backend, and that the host waits until it has ended.
+    """
 
     name: str
     replicas: int
     settles: bool
     jit_compile: bool | None
     device_kind: str
+    step_takes_batches: bool
 
     def scope(self) -> AbstractContextManager[Any]:
         """Return a context in which new Keras variables are placed on all replicas."""
@@ -46,6 +51,18 @@ class Engine(Protocol):
 
     def read_metrics(self, model: Any) -> dict[str, Any]:
         """Read the running metrics in the middle of an epoch, one device read."""
+
+    def is_busy(self, model: Any) -> bool:
+        """Return whether the step before is still running, without waiting for it."""
+
+    def read_learning_rate(self, model: Any) -> float | None:
+        """Read the learning rate in the middle of an epoch, None where the optimizer has none to read."""
+
+    def set_learning_rate(self, model: Any, rate: float) -> None:
+        """Make the next step use a learning rate, in the middle of an epoch."""
+
+    def compilations(self, model: Any) -> tuple[int, float]:
+        """Return how often a training step was compiled up to now, and the seconds that took (0 when not told)."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ import keras
 from keras.src.backend.jax import trainer as keras_jax_trainer
 
 from ..errors import ModelError
+from .jax_compilations import step_compilations, watch_compilations
+from .learning_rate import adjustable, rate_variable, scheduled_rate
 from .metrics import Reading, readings
 from .variables import forget_functions, live_variables
 
@@ -30,6 +32,7 @@ class JaxEngine:
     name = "jax"
     settles = False
     jit_compile: bool | None = None
+    step_takes_batches = False
 
     def __init__(self, devices: list[Any]) -> None:
         self.devices = devices
@@ -44,6 +47,7 @@ class JaxEngine:
             axis = self.distribution.batch_dim_name
             self._sharded = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(axis))
             self._replicated = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+        watch_compilations()
 
     def scope(self) -> AbstractContextManager[Any]:
         """Return a context in which new Keras variables are placed on all replicas."""
@@ -146,10 +150,7 @@ class JaxEngine:
         """Read the running metrics in the middle of an epoch with one transfer from the device."""
         variables = model.metrics_variables
         before = [variable._value for variable in variables]
-        state = getattr(model, "_jax_state", None)
-        values = before
-        if state and not model._jax_state_synced:
-            values = state["metrics_variables"]
+        values = self._in_training(model, "metrics_variables") or before
         # On the host: an operation on replicas from here could meet a step that is still running.
         for variable, value in zip(variables, jax.device_get(values), strict=True):
             variable._value = value
@@ -158,6 +159,49 @@ class JaxEngine:
         finally:
             for variable, value in zip(variables, before, strict=True):
                 variable._value = value
+
+    def is_busy(self, model: Any) -> bool:
+        """Return whether the step before is still running, without waiting for it."""
+        values = self._in_training(model, "metrics_variables")
+        # Within one dispatch of several steps the values at hand belong to an earlier one and are gone.
+        return bool(values) and not values[0].is_deleted() and not values[0].is_ready()
+
+    def read_learning_rate(self, model: Any) -> float | None:
+        """Read the learning rate in the middle of an epoch, None where the optimizer has none to read."""
+        variable = rate_variable(model)
+        if variable is None:
+            return None
+        values = self._in_training(model, "optimizer_variables")
+        if values is None:
+            number = jax.device_get(variable._value)
+        else:
+            places = [at for at, one in enumerate(model.optimizer.variables) if one is variable]
+            if not places:
+                return None
+            number = jax.device_get(values[places[0]])
+        if adjustable(model):
+            return float(number)
+        with jax.default_device(jax.local_devices(backend="cpu")[0]):
+            return scheduled_rate(model, number)
+
+    def set_learning_rate(self, model: Any, rate: float) -> None:
+        """Make the next step use a learning rate, in the middle of an epoch.
+
+        The trainer holds the optimizer's values outside its variables; it takes them from
+        there again once they are put back.
+        """
+        model.jax_state_sync()
+        variable = rate_variable(model)
+        variable.assign(rate)
+
+    def compilations(self, model: Any) -> tuple[int, float]:
+        """Return how often a training step was compiled up to now, and the seconds that took."""
+        return step_compilations()
+
+    def _in_training(self, model: Any, group: str) -> Any:
+        """Return the values that the trainer holds outside the model's variables, None when they are in them."""
+        state = getattr(model, "_jax_state", None)
+        return state.get(group) if state and not model._jax_state_synced else None
 
 
 def _give_back(model: Any, held: list[tuple[Any, Any]]) -> None:

@@ -16,8 +16,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from .learning_rate import adjustable, inner_optimizer, rate_variable, scheduled_rate
 from .metrics import Reading, readings
-from .variables import forget_functions, live_variables, optimizers_of
+from .variables import forget_functions, live_variables, optimizers_of, scalar
 
 
 class TensorFlowEngine:
@@ -30,6 +31,7 @@ class TensorFlowEngine:
 
     name = "tensorflow"
     settles = True
+    step_takes_batches = True
 
     def __init__(self, strategy: Any = None, device_kind: str = "") -> None:
         self.strategy = strategy
@@ -132,6 +134,26 @@ class TensorFlowEngine:
     def read_metrics(self, model: Any) -> dict[str, Reading]:
         """Read the running metrics in the middle of an epoch."""
         return readings(model)
+
+    def is_busy(self, model: Any) -> bool:
+        """Return False: the host waits for a step to end."""
+        return False
+
+    def read_learning_rate(self, model: Any) -> float | None:
+        """Read the learning rate in the middle of an epoch, None where the optimizer has none to read."""
+        variable = rate_variable(model)
+        if variable is None:
+            return None
+        return scalar(variable) if adjustable(model) else scheduled_rate(model, variable.value)
+
+    def set_learning_rate(self, model: Any, rate: float) -> None:
+        """Make the next step use a learning rate, in the middle of an epoch."""
+        inner_optimizer(model).learning_rate = rate
+
+    def compilations(self, model: Any) -> tuple[int, float]:
+        """Return how often the training step was traced up to now; TensorFlow tells no seconds."""
+        count = getattr(getattr(model, "train_function", None), "experimental_get_tracing_count", None)
+        return (count() if count is not None else 0), 0.0
 
 
 def _remake(variable: Any) -> None:

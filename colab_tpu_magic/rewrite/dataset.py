@@ -38,8 +38,14 @@ def training_feed(
 
         return Feed(one_pass, source.example, batch_size, None, -(-source.rows // batch_size), prefetch)
     stream = source
+    as_they_come = not full and batch_size == stream.batch_size
+
+    def batches() -> Iterator[Batch]:
+        passes = stream.passes(forever=endless)
+        return passes if as_they_come else rebatch(passes, batch_size, "fill" if full else "keep")
+
     return Feed(
-        lambda: rebatch(stream.passes(forever=endless), batch_size, "fill" if full else "keep"),
+        batches,
         _example(stream),
         batch_size,
         batch_size if full else None,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from .sources import Batch, rows_of
+from .sources import Batch
+from .waits import GLANCE_SECONDS, Waits
 
 PREFETCH = 3
 MOST_REPLAYED = 2
+MOST_SHAPES = 100
 _END = object()
 
 
@@ -32,7 +35,10 @@ class Feed:
         hold_errors: End quietly on an error and keep it in `error`, for a caller that
             cannot take one in the middle of several steps.
         error: What the user's data raised.
-        rows_given: Rows given since the last time it was opened.
+        batches_given: Batches given since the last time it was opened.
+        waits: Counts how long the device waited for the batches.
+        shapes: The different shapes of batches met, at most a hundred.
+        cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
     """
 
     open: Callable[[], Iterator[Batch]]
@@ -45,17 +51,24 @@ class Feed:
     interrupted: threading.Event = field(default_factory=threading.Event)
     hold_errors: bool = False
     error: BaseException | None = None
-    rows_given: int = 0
+    batches_given: int = 0
+    waits: Waits = field(default_factory=Waits)
+    shapes: set[Any] = field(default_factory=set)
+    cut: bool = False
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches; keep what the data raised."""
-        self.rows_given = 0
+        self.batches_given = 0
         batches = self._once() if self.once else self._ahead()
+        if self.waits.handing:
+            batches = self.waits.handed_over(batches)
         try:
             for batch in batches:
-                self.rows_given += rows_of(batch)
+                self.batches_given += 1
+                if len(self.shapes) < MOST_SHAPES:
+                    self.shapes.add(shape_of(batch))
                 yield batch
         except (Exception, KeyboardInterrupt) as error:
             self.error = error
@@ -64,7 +77,9 @@ class Feed:
 
     def _ahead(self) -> Iterator[Batch]:
         batches = self.open()
-        return prefetched(batches, self.prefetch, self.interrupted) if self.prefetch else batches
+        if self.prefetch:
+            return prefetched(batches, self.prefetch, self.interrupted, self.waits)
+        return batches if self.waits.handing else self.waits.watched(batches)
 
     def _once(self) -> Iterator[Batch]:
         """Read a source that cannot be rewound; a first batch, read to learn shapes, comes again."""
@@ -77,13 +92,31 @@ class Feed:
             yield batch
 
 
-def prefetched(batches: Iterator[Batch], depth: int, interrupted: threading.Event) -> Iterator[Batch]:
+def shape_of(batch: Any) -> Any:
+    """Return the shapes of a batch's arrays, something that can stand in a set."""
+    if isinstance(batch, dict):
+        return tuple((name, shape_of(part)) for name, part in batch.items())
+    if isinstance(batch, tuple | list):
+        return tuple(shape_of(part) for part in batch)
+    return getattr(batch, "shape", None)
+
+
+def prefetched(
+    batches: Iterator[Batch], depth: int, interrupted: threading.Event, waits: Waits | None = None
+) -> Iterator[Batch]:
     """Make ``depth`` batches ahead in a thread.
+
+    Args:
+        batches: What to make ahead.
+        depth: How many.
+        interrupted: Ends the waiting.
+        waits: Counts the time in which neither a batch was there nor the device at work.
 
     Raises:
         KeyboardInterrupt: When ``interrupted`` is set while it waits.
     """
     ready: queue.Queue[Any] = queue.Queue(depth)
+    waits = Waits() if waits is None else waits
     stopped = threading.Event()
 
     def offer(item: Any) -> bool:
@@ -107,12 +140,7 @@ def prefetched(batches: Iterator[Batch], depth: int, interrupted: threading.Even
     threading.Thread(target=work, name="tpu-feed", daemon=True).start()
     try:
         while True:
-            try:
-                item = ready.get(timeout=0.1)
-            except queue.Empty:
-                if interrupted.is_set():
-                    raise KeyboardInterrupt from None
-                continue
+            item = _taken(ready, interrupted, waits)
             if item is _END:
                 return
             if isinstance(item, BaseException):
@@ -120,3 +148,23 @@ def prefetched(batches: Iterator[Batch], depth: int, interrupted: threading.Even
             yield item
     finally:
         stopped.set()
+
+
+def _taken(ready: queue.Queue[Any], interrupted: threading.Event, waits: Waits) -> Any:
+    """Take the next item; count the waiting from the moment at which the device has nothing to do."""
+    try:
+        return ready.get_nowait()
+    except queue.Empty:
+        idle_since: float | None = None
+    while True:
+        if idle_since is None and not waits.device_busy():
+            idle_since = time.perf_counter()
+        try:
+            item = ready.get(timeout=GLANCE_SECONDS if idle_since is None else 0.1)
+        except queue.Empty:
+            if interrupted.is_set():
+                raise KeyboardInterrupt from None
+            continue
+        if idle_since is not None:
+            waits.seconds += time.perf_counter() - idle_since
+        return item

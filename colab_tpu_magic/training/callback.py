@@ -1,28 +1,35 @@
-"""The Keras callback that watches a fit: it samples metrics and ends the fit cleanly.
+"""Watch a fit: sample its metrics, obey its controls, and end it cleanly.
 
-Everything happens in ``on_train_batch_begin`` and ``on_test_batch_begin``. A hook at the end
-of a batch would make Keras wait for the device after every step.
+Everything happens before a step begins, on the thread that trains. A hook at the end of a batch
+would make Keras wait for the device after every step. Of a step that is not due for a look,
+nothing but its number is kept.
 """
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
+from ..backends.learning_rate import why_locked
 from ..backends.metrics import Reading
 from .control import Control
 from .run import Run
 from .series import Series
+from .step_clock import StepClock
 
 if TYPE_CHECKING:
     from ..backends.base import Engine
     from ..rewrite.feed import Feed
     from ..widgets.live import LiveView
 
+LOOK_SECONDS = 0.1
+PAUSE_SECONDS = 0.05
 SAMPLE_SECONDS = 0.25
 SLOWEST_SAMPLE_SECONDS = 1.0
 SAMPLE_SHARE = 0.02
@@ -52,30 +59,58 @@ class Guard(keras.callbacks.Callback):
 class Monitor(keras.callbacks.Callback):
     """Fill a run while Keras trains.
 
+    Keras calls it as a callback for epochs and phases; `WatchedCallbacks` calls
+    `step_begins` and `test_step_begins`.
+
     Args:
         run: What is filled.
-        engine: Reads the running metrics.
-        view: Drawn after each sample.
-        control: Interrupts and stops.
+        engine: Reads the running metrics and sets the learning rate.
+        view: Drawn after each sample; lets the messages of its controls through.
+        control: Interrupts, stops, pauses and the learning rate asked for.
         feed: The training feed, whose error is raised between two steps.
+        validation: The validation feed, or None.
+        callbacks: The user's callbacks.
+        usage: Returns what the accelerator last said of itself, or None.
     """
 
-    def __init__(self, run: Run, engine: Engine, view: LiveView, control: Control, feed: Feed) -> None:
+    def __init__(
+        self,
+        run: Run,
+        engine: Engine,
+        view: LiveView,
+        control: Control,
+        feed: Feed,
+        validation: Feed | None = None,
+        callbacks: tuple[Any, ...] = (),
+        usage: Callable[[], Any] = lambda: None,
+    ) -> None:
         super().__init__()
         self.record = run
         self.engine = engine
         self.view = view
         self.control = control
         self.feed = feed
+        self.validation = validation
+        self.clock = StepClock(run, feed.waits, engine.step_takes_batches)
+        self._user_callbacks = callbacks
+        self._usage = usage
         self._epoch_start = 0
+        self._next_look = 0.0
         self._next_sample = 0.0
         self._last: dict[str, Reading] = {}
         self._sampled_at = 0
         self._closed = True
+        self._compiled_before: tuple[int, float] = (0, 0.0)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Learn what the controls may do, and count compilations from here."""
+        self.control.rate_lock = why_locked(self.model, self._user_callbacks)
+        self._compiled_before = self.engine.compilations(self.model)
+        self._note_rate()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Start an epoch."""
-        self._check()
+        self._obey()
         self.record.epoch = epoch + 1
         self.record.epoch_step = 0
         self._epoch_start = self.record.step
@@ -83,33 +118,43 @@ class Monitor(keras.callbacks.Callback):
         self._closed = False
         if self.record.compile_seconds is not None:
             self.record.phase = "training"
+            self.clock.restart(time.perf_counter(), self.record.step)
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Count the steps done, end the fit when asked, and sample at most four times a second."""
-        self._check()
-        record = self.record
+    def step_begins(self, batch: int) -> None:
+        """Count the steps done; look at the controls ten times a second and sample at most four times."""
+        now = time.perf_counter()
+        record, control = self.record, self.control
         record.epoch_step = batch
         record.step = self._epoch_start + batch
-        if batch == 0:
-            return
+        if self.clock.takes_batches:
+            self.clock.step_begins(now, record.step)
+        if now >= self._next_look or control.interrupted.is_set() or control.stopping.is_set():
+            self._look(now, batch)
+        elif self.feed.error is not None:
+            raise self.feed.error
+        elif record.compile_seconds is None and batch:
+            self._first_step_done(now)
+
+    def test_step_begins(self, batch: int) -> None:
+        """Look at the controls while it validates."""
         now = time.perf_counter()
-        if record.compile_seconds is None:
-            record.compile_seconds = now - record.started
-            record.phase = "training"
-        if now >= self._next_sample and not self._too_early(batch):
-            self._sample(now)
+        if now < self._next_look and not self.control.interrupted.is_set():
+            return
+        self._next_look = now + LOOK_SECONDS
+        self.view.listen()
+        self._obey()
+        if self.control.stopping.is_set() and self.validation is not None:
+            # Figures of a part of the rows would pass for figures of all: the interceptor drops them.
+            self.validation.cut = True
+            self.model.stop_evaluating = True
+        self.view.update()
 
     def on_test_begin(self, logs: Any = None) -> None:
         """Close the epoch before validation resets the metrics."""
         self._close_epoch()
-        self._check()
+        self._obey()
         self.engine.settle(self.model)
         self.record.phase = "validating"
-        self.view.update()
-
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """End the fit when asked."""
-        self._check()
         self.view.update()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -119,30 +164,105 @@ class Monitor(keras.callbacks.Callback):
         for name, value in logs.items():
             if name.startswith("val_") and np.ndim(value) == 0:
                 self._add(self.record.validation, name.removeprefix("val_"), float(value))
-        self._check()
+        self.view.listen()
+        self._obey()
         self.view.update()
 
-    def _check(self) -> None:
-        self.control.check()
+    def _first_step_done(self, now: float) -> None:
+        record = self.record
+        record.compile_seconds = now - record.started
+        record.phase = "training"
+        self.clock.restart(now, record.step)
+
+    def _look(self, now: float, batch: int) -> None:
+        """Let messages through, do what they ask for, and sample when it is time."""
+        self._next_look = now + LOOK_SECONDS
+        if batch and self.record.compile_seconds is None:
+            self._first_step_done(now)
+        self.view.listen()
+        self._obey()
+        if batch and now >= self._next_sample and not self._too_early(batch):
+            self._sample(now)
+        else:
+            self.view.update()
+
+    def _obey(self) -> None:
+        """Raise what is to end the fit; stop, pause and set the learning rate as asked."""
+        control = self.control
+        control.check()
         if self.feed.error is not None:
             raise self.feed.error
-        if self.control.stopping.is_set():
+        if control.wanted_rate is not None:
+            self._set_rate()
+        if control.pausing.is_set() and not control.stopping.is_set():
+            self._pause()
+        if control.stopping.is_set():
             self.model.stop_training = True
+
+    def _set_rate(self) -> None:
+        rate = self.control.take_rate()
+        if rate is not None and not self.control.rate_lock:
+            self.engine.set_learning_rate(self.model, rate)
+            self.record.learning_rate.add(self.record.step, rate)
+
+    def _pause(self) -> None:
+        record, control = self.record, self.control
+        began, phase = time.perf_counter(), record.phase
+        self.clock.lap(began, record.step)
+        self.clock.stop()
+        record.phase = "paused"
+        self.view.update(force=True)
+        try:
+            while control.pausing.is_set() and not control.stopping.is_set():
+                time.sleep(PAUSE_SECONDS)
+                control.check()
+                self.view.listen(now=True)
+                if control.wanted_rate is not None:
+                    self._set_rate()
+                self.view.update()
+        finally:
+            now = time.perf_counter()
+            record.paused_seconds += now - began
+            record.phase = phase
+        if phase == "training":
+            self.clock.restart(now, record.step)
+            if self.clock.takes_batches:
+                self.clock.step_begins(now, record.step)
+        self.view.update(force=True)
 
     def _too_early(self, batch: int) -> bool:
         # Keras starts its means anew each epoch: the mean of one or two batches would show as a spike.
         return batch < FEWEST_BATCHES and (self.record.steps_per_epoch or 0) > 5 * FEWEST_BATCHES
 
     def _sample(self, now: float) -> None:
+        self.clock.lap(now, self.record.step)
         self._take(self.engine.read_metrics(self.model))
+        self._note_rate()
+        self.record.usage = self._usage()
+        self._note_compilations()
         self.view.update()
         end = time.perf_counter()
         # The first reading also compiles the reading; a chart that then stood still would be worse than its cost.
         self._next_sample = end + min(max(SAMPLE_SECONDS, (end - now) / SAMPLE_SHARE), SLOWEST_SAMPLE_SECONDS)
 
+    def _note_compilations(self) -> None:
+        count, seconds = self.engine.compilations(self.model)
+        before, before_seconds = self._compiled_before
+        self.record.compilations, self.record.compiling_seconds = count - before, seconds - before_seconds
+        self.record.batch_shapes = max(1, len(self.feed.shapes))
+
+    def _note_rate(self) -> None:
+        rate = self.engine.read_learning_rate(self.model)
+        if rate is not None:
+            self.record.learning_rate.add(self.record.step, rate)
+
     def _take(self, readings: dict[str, Reading]) -> None:
         for name, reading in readings.items():
             self._add(self.record.train, name, reading.since(self._last.get(name)))
+            self._add(self.record.running, name, reading.value)
+        loss = self.record.train.get("loss")
+        if self.record.nan_step is None and loss is not None and not math.isfinite(loss.values[-1]):
+            self.record.nan_step = self.record.step
         self._last = readings
         self._sampled_at = self.record.step
 
@@ -154,7 +274,7 @@ class Monitor(keras.callbacks.Callback):
         if self.model.stop_training:
             record.epoch_step += int(self.model.steps_per_execution)
         elif record.steps_per_epoch is not None:
-            given = -(-self.feed.rows_given // self.feed.batch_size) - self._epoch_start
+            given = self.feed.batches_given - self._epoch_start
             record.epoch_step = min(record.steps_per_epoch, max(0, given)) if self.feed.once else record.steps_per_epoch
             if record.epoch_step < record.steps_per_epoch:
                 warnings.warn(
@@ -162,12 +282,19 @@ class Monitor(keras.callbacks.Callback):
                     stacklevel=2,
                 )
         else:
-            record.epoch_step = -(-self.feed.rows_given // self.feed.batch_size)
+            record.epoch_step = self.feed.batches_given
         record.step = self._epoch_start + record.epoch_step
-        if record.compile_seconds is None:
-            record.compile_seconds = time.perf_counter() - record.started
+        if self.clock.takes_batches:
+            self.clock.step_begins(time.perf_counter(), record.step)
         if record.step > self._sampled_at:
             self._take(self.engine.read_metrics(self.model))
+        now = time.perf_counter()
+        if record.compile_seconds is None:
+            record.compile_seconds = now - record.started
+        self.clock.lap(now, record.step)
+        self.clock.stop()
+        self._note_rate()
+        self._note_compilations()
 
     def _add(self, columns: dict[str, Series], name: str, value: float) -> None:
         columns.setdefault(name, Series(name)).add(self.record.step, value)

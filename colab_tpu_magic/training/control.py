@@ -18,13 +18,27 @@ TRAINER = os.path.join("keras", "src", "backend")
 class Control:
     """What was asked of a running fit.
 
+    The controls' handlers set these, on whatever thread the kernel runs them; the thread that
+    trains acts on them between two steps.
+
     Attributes:
         interrupted: Ctrl-C or the kernel's interrupt arrived.
         stopping: A stop after this step was asked for.
+        pausing: Steps are to wait as long as this is set.
+        wanted_rate: Learning rate asked for and not yet set, or None.
+        rate_lock: Why the learning rate cannot be set by hand, empty when it can.
     """
 
     interrupted: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
+    pausing: threading.Event = field(default_factory=threading.Event)
+    wanted_rate: float | None = None
+    rate_lock: str = ""
+
+    def take_rate(self) -> float | None:
+        """Return the learning rate that was asked for, once."""
+        rate, self.wanted_rate = self.wanted_rate, None
+        return rate
 
     def check(self) -> None:
         """Raise KeyboardInterrupt between two steps when one arrived.

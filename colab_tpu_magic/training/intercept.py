@@ -126,7 +126,8 @@ class Interceptor:
             # Validation inside a fit: the feed is ours already.
             feed = model._eval_epoch_iterator.data_adapter.feed
             with self._built_for(model, feed):
-                return keras_evaluate(model, *args, **kwargs)
+                result = keras_evaluate(model, *args, **kwargs)
+            return {} if feed.cut else result
         arguments = arguments_of(keras_evaluate, model, args, kwargs)
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
@@ -209,7 +210,7 @@ class Interceptor:
 
     @property
     def _ahead(self) -> int:
-        return 0 if self.runtime.engine.name == "tensorflow" else PREFETCH
+        return 0 if self.runtime.engine.step_takes_batches else PREFETCH
 
     def _shuffle_seed(self) -> int:
         return self.options.seed if self.options.seed is not None else int(np.random.randint(2**31))

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
 from .callback import Monitor
+from .callback_list import WatchedCallbacks
 from .control import Control
 from .run import Run
 from .settings import fit_settings
@@ -56,6 +58,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     """
     request, engine = prepared.request, runtime.engine
     model = request.model
+    verbose = 0 if request.verbose is None else request.verbose
     control = Control()
     feed = training_feed(
         prepared.data,
@@ -67,17 +70,30 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         endless=prepared.steps_per_epoch is not None,
     )
     feed.interrupted = control.interrupted
-    monitor = Monitor(run, engine, view, control, feed)
-    view.show()
+    feed.waits.handing = engine.step_takes_batches
+    feed.waits.device_busy = partial(engine.is_busy, model)
+    view.show(control)
     validation: Feed | None = None
+    monitor: Monitor | None = None
     try:
         validation = _validation(prepared, runtime)
         if validation is not None:
             validation.interrupted = control.interrupted
+        monitor = Monitor(run, engine, view, control, feed, validation, request.callbacks)
         with control.catching_interrupts(), fit_settings(prepared):
             feed.hold_errors = int(model.steps_per_execution) > 1
             if prepared.on_replicas:
                 engine.place(model)
+            callbacks = WatchedCallbacks(
+                monitor,
+                [*request.callbacks, monitor],
+                add_history=True,
+                add_progbar=verbose != 0,
+                verbose=verbose,
+                epochs=prepared.epochs,
+                steps=prepared.steps_per_epoch if feed.batches is None else feed.batches,
+                model=model,
+            )
             with engine.calling(model, prepared.on_replicas), expecting_the_end(), _built_ahead(engine, model, feed):
                 history = keras_fit(
                     model,
@@ -86,8 +102,8 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
                     initial_epoch=request.initial_epoch,
                     steps_per_epoch=prepared.steps_per_epoch if feed.batches is None else None,
                     validation_data=FeedAdapter(validation) if validation is not None else None,
-                    callbacks=[*request.callbacks, monitor],
-                    verbose=0 if request.verbose is None else request.verbose,
+                    callbacks=callbacks,
+                    verbose=verbose,
                     **request.passed_on,
                 )
             # Ctrl-C during the last step: the fit is whole, the cell still ends as interrupted.
@@ -116,7 +132,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         run.phase = "done"
         run.duration_seconds = time.perf_counter() - run.started
         own_history = getattr(getattr(model, "history", None), "history", None)
-        if own_history is not None and monitor.model is model:
+        if own_history is not None and monitor is not None and monitor.model is model:
             run.history = {name: [_plain(v) for v in values] for name, values in own_history.items()}
         view.finish()
 
@@ -135,7 +151,7 @@ def _built_ahead(engine: Engine, model: Any, feed: Feed) -> AbstractContextManag
 
 def _ahead(prepared: PreparedFit, runtime: Runtime) -> int:
     # tf.data calls the feed from threads of its own and makes batches ahead itself.
-    return 0 if runtime.engine.name == "tensorflow" else prepared.prefetch
+    return 0 if runtime.engine.step_takes_batches else prepared.prefetch
 
 
 def _validation(prepared: PreparedFit, runtime: Runtime) -> Feed | None:

@@ -47,6 +47,7 @@ class Run:
         train_seconds: Wall time of the steps after the first, without validation and pauses.
         timed_steps: Steps that `train_seconds` covers.
         data_wait_seconds: Of `train_seconds`, how long the device had nothing to do but wait for data.
+        latest_step_ms: Waiting and computing of the latest steps, milliseconds a step, or None.
         paused_seconds: Time spent paused.
         compilations: How often the training step was compiled.
         compiling_seconds: Time spent in these compilations, 0 where the backend does not tell.
@@ -81,6 +82,7 @@ class Run:
     train_seconds: float = 0.0
     timed_steps: int = 0
     data_wait_seconds: float = 0.0
+    latest_step_ms: tuple[float, float] | None = None
     paused_seconds: float = 0.0
     compilations: int = 0
     compiling_seconds: float = 0.0

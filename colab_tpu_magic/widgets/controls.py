@@ -1,0 +1,158 @@
+"""The buttons and fields of a running training: what they show, and what a click asks for.
+
+A handler may run on the thread that trains or on another one, as the kernel pleases; so it
+sets a flag and does nothing else. The thread that trains acts on the flags, and `Controls.refresh`
+shows on that thread what has come of them.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .chart_options import ChartOptions
+
+if TYPE_CHECKING:
+    from ..training.control import Control
+    from ..training.run import Run
+
+CONTROLS_HEIGHT = 68
+SMOOTHING = 0.9
+NO_MESSAGES = "The buttons cannot reach a running cell here ({}). Interrupt the kernel (■ or Ctrl-C) to stop: the weights are kept."
+
+
+class Controls:
+    """The row of controls of one training.
+
+    Args:
+        control: Gets what is asked for.
+
+    Attributes:
+        box: The widget to show.
+        widgets: The widgets that send messages.
+        options: How the chart is to be drawn.
+        redraw: Whether `options` have changed since it was last set to False.
+    """
+
+    def __init__(self, control: Control) -> None:
+        from ipywidgets import HTML, Button, FloatText, HBox, Layout, ToggleButton, VBox
+
+        self.control = control
+        self.options = ChartOptions()
+        self.redraw = False
+        self._showing = False
+        narrow = {"margin": "2px 4px 2px 0"}
+
+        def button(kind: Any, text: str, tip: str, width: str, **settings: Any) -> Any:
+            return kind(description=text, tooltip=tip, layout=Layout(width=width, **narrow), **settings)
+
+        self.stop = button(
+            Button,
+            "Stop",
+            "End the fit after this step; the weights are kept",
+            "110px",
+            icon="stop",
+            button_style="danger",
+        )
+        self.pause = button(ToggleButton, "Pause", "Wait after this step, until pressed again", "110px", icon="pause")
+        self.rate = FloatText(
+            description="learning rate",
+            continuous_update=False,
+            layout=Layout(width="200px", **narrow),
+            style={"description_width": "90px"},
+        )
+        self.half = button(Button, "× ½", "Halve the learning rate from the next step on", "56px")
+        self.double = button(Button, "× 2", "Double the learning rate from the next step on", "56px")
+        self.log = button(ToggleButton, "log axis", "Draw the values on a logarithmic axis", "86px")
+        self.smooth = button(ToggleButton, "smooth", "Draw a running mean over the curve of the training", "86px")
+        self.mean = button(
+            ToggleButton, "epoch mean", "Draw the mean since the epoch began, as Keras reports it", "110px"
+        )
+        self.note = HTML(layout=Layout(margin="0", height="22px", overflow="hidden"))
+        self.acting = (self.stop, self.pause)
+        self.rating = (self.rate, self.half, self.double)
+        self.drawing = (self.log, self.smooth, self.mean)
+        self.widgets = (*self.acting, *self.rating, *self.drawing)
+        row = HBox(list(self.widgets), layout=Layout(flex_flow="row wrap", align_items="center", margin="0"))
+        self.box = VBox([row, self.note], layout=Layout(margin="0", min_height=f"{CONTROLS_HEIGHT}px"))
+        self._connect()
+
+    def _connect(self) -> None:
+        self.stop.on_click(lambda _: self.control.stopping.set())
+        self.pause.observe(lambda change: self._set_pause(change["new"]), "value")
+        self.rate.observe(lambda change: self._want(change["new"]), "value")
+        self.half.on_click(lambda _: self._want(self._rate_now() / 2))
+        self.double.on_click(lambda _: self._want(self._rate_now() * 2))
+        for switch in self.drawing:
+            switch.observe(lambda _: self._set_options(), "value")
+
+    def lock(self, reason: str) -> None:
+        """Grey everything out where no click can arrive, and say why.
+
+        Args:
+            reason: Why, a few words.
+        """
+        for widget in self.widgets:
+            widget.disabled = True
+        self.note.value = _note(NO_MESSAGES.format(reason))
+
+    def refresh(self, run: Run) -> None:
+        """Show what has come of the clicks: on the thread that trains, when the chart is drawn."""
+        control = self.control
+        self._showing = True
+        try:
+            if control.stopping.is_set() and not self.stop.disabled:
+                self.stop.description = "Stopping…"
+                for widget in (*self.acting, *self.rating):
+                    widget.disabled = True
+            paused = self.pause.value
+            if (text := "Resume" if paused else "Pause") != self.pause.description:
+                self.pause.description, self.pause.icon = text, "play" if paused else "pause"
+            locked = bool(control.rate_lock) or control.stopping.is_set()
+            if self.rate.disabled != locked:
+                for widget in self.rating:
+                    widget.disabled = locked
+            note = f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else ""
+            if self.note.value != (note := _note(note)):
+                self.note.value = note
+            if run.learning_rate.values and control.wanted_rate is None:
+                self._show_rate(run.learning_rate.values[-1])
+        finally:
+            self._showing = False
+
+    def close(self) -> None:
+        """Close every widget of the row."""
+        for widget in (*self.widgets, self.note, self.box.children[0], self.box):
+            for part in (widget, widget.layout, getattr(widget, "style", None)):
+                if part is not None:
+                    part.close()
+
+    def _show_rate(self, rate: float) -> None:
+        short = float(f"{rate:.4g}")
+        if self.rate.value != short:
+            self.rate.value = short
+
+    def _rate_now(self) -> float:
+        wanted = self.control.wanted_rate
+        return self.rate.value if wanted is None else wanted
+
+    def _want(self, rate: float) -> None:
+        if not self._showing and math.isfinite(rate) and rate > 0:
+            self.control.wanted_rate = rate
+
+    def _set_pause(self, paused: bool) -> None:
+        if paused:
+            self.control.pausing.set()
+        else:
+            self.control.pausing.clear()
+
+    def _set_options(self) -> None:
+        self.options = ChartOptions(
+            log=self.log.value, smoothing=SMOOTHING if self.smooth.value else 0.0, epoch_mean=self.mean.value
+        )
+        self.redraw = True
+
+
+def _note(text: str) -> str:
+    return f'<span style="font-size:12px;opacity:.8" role="status">{escape(text)}</span>' if text else ""

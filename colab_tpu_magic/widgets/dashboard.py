@@ -1,0 +1,149 @@
+"""The dashboard in a notebook's output: controls, numbers and chart while it trains, a picture after."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ..training.message_pump import MessagePump, pump_for
+from ..training.run import Run
+from .controls import Controls
+from .header import HEADER_HEIGHT, header_html
+from .static import run_bundle
+from .svg import chart_height, chart_svg
+from .text import run_summary
+
+if TYPE_CHECKING:
+    from ..training.control import Control
+
+MIN_INTERVAL_SECONDS = 0.25
+MAX_DRAW_SHARE = 0.005
+# Drawings a little late keep to the beat: a caller that comes every 0.25 s must not miss its turn by a millisecond.
+SLACK_SECONDS = 0.05
+WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+
+
+class Dashboard:
+    """Show a run with core widgets, in one output of a fixed height.
+
+    Args:
+        run: The run to show.
+        control: Gets what the controls ask for; None shows no controls.
+        shell: The IPython shell whose kernel delivers the clicks.
+    """
+
+    def __init__(self, run: Run, control: Control | None, shell: Any) -> None:
+        from IPython.display import display
+        from ipywidgets import HTML, Layout, VBox
+
+        self.run = run
+        self.draws = 0
+        self.seconds_per_draw = 0.0
+        self._next_draw = 0.0
+        self._drawn: tuple[Any, ...] = ()
+        self._samples: deque[tuple[float, int, int]] = deque(maxlen=12)
+        self._rate: float | None = None
+        self.controls = Controls(control) if control is not None else None
+        self.pump: MessagePump | None = None
+        self._header = HTML(header_html(run, None), layout=Layout(height=f"{HEADER_HEIGHT}px", margin="0"))
+        self._chart = HTML(chart_svg(run), layout=Layout(height=f"{chart_height(run)}px", margin="0"))
+        parts = [self._header, self._chart]
+        if self.controls is not None:
+            parts.insert(0, self.controls.box)
+            self.pump = pump_for(shell, self.controls.widgets)
+            if self.pump.reason:
+                self.controls.lock(self.pump.reason)
+        self.box = VBox(parts, layout=Layout(overflow="hidden"))
+        # ipywidgets 7 displays itself and drops the display_id, so the bundle is made here.
+        bundle = {
+            "text/plain": f"Training on {run.device}. The live view needs a front end with widgets.",
+            WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
+        }
+        self._handle = display(bundle, raw=True, display_id=True)
+
+    def listen(self, now: bool = False) -> None:
+        """Let the clicks through that have arrived, at most ten times a second unless ``now``."""
+        if self.pump is not None and self.controls is not None:
+            if self.pump.poll_now() if now else self.pump.poll():
+                self.controls.refresh(self.run)
+
+    def update(self, force: bool = False) -> None:
+        """Draw the run as it is now, unless the last drawing is too recent and nothing was switched."""
+        start = time.perf_counter()
+        switched = self.controls is not None and self.controls.redraw
+        if start < self._next_draw and not force and not switched:
+            return
+        self._draw(start)
+        spent = time.perf_counter() - start
+        self.seconds_per_draw = (self.seconds_per_draw + spent) / 2 if self.draws > 1 else spent
+        due = self._next_draw if start - self._next_draw < SLACK_SECONDS else start
+        self._next_draw = due + max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE)
+
+    def finish(self) -> None:
+        """Put the static picture where the widgets were."""
+        try:
+            self._handle.update(self._bundle(), raw=True)
+        finally:
+            self._close()
+
+    def steps_per_second(self) -> float | None:
+        """Training steps a second over the last drawings of an epoch, None before there are two."""
+        if len(self._samples) >= 2:
+            (start, first, _), (end, last, _) = self._samples[0], self._samples[-1]
+            self._rate = (last - first) / (end - start) if end > start else self._rate
+        return self._rate
+
+    def _draw(self, now: float) -> None:
+        run, controls = self.run, self.controls
+        self._sample(now)
+        if controls is not None:
+            controls.redraw = False
+            if self.pump is not None and not self.pump.reason:
+                controls.refresh(run)
+            elif self.pump is not None:
+                controls.lock(self.pump.reason)
+        self._header.value = header_html(run, self.steps_per_second(), run.latest_step_ms)
+        options = controls.options if controls is not None else None
+        # Only what has changed is drawn and sent again: a chart without a new point is the same chart.
+        state = (options, run.phase == "compiling", _points(run))
+        if state != self._drawn and (run.step or self.draws):
+            self._drawn = state
+            height = f"{chart_height(run)}px"
+            if self._chart.layout.height != height:
+                self._chart.layout.height = height
+            self._chart.value = chart_svg(run, options=options) if options is not None else chart_svg(run)
+        self.draws += 1
+
+    def _sample(self, now: float) -> None:
+        """Remember when which step was reached; forget it when an epoch, a validation or a pause came between."""
+        run = self.run
+        if run.phase != "training":
+            self._samples.clear()
+            return
+        if self._samples and self._samples[-1][2] != run.epoch:
+            self._samples.clear()
+        self._samples.append((now, run.step, run.epoch))
+
+    def _bundle(self) -> dict[str, str]:
+        """Return the static picture, or the text alone: a picture must not hide how the training ended."""
+        try:
+            return run_bundle(self.run, self.controls.options) if self.controls is not None else run_bundle(self.run)
+        except Exception as error:
+            warnings.warn(f"The static picture could not be drawn: {error!r}.", stacklevel=3)
+            return {"text/plain": run_summary(self.run)}
+
+    def _close(self) -> None:
+        if self.controls is not None:
+            self.controls.close()
+        for widget in (self._header, self._chart, self.box):
+            for part in (widget, widget.layout, getattr(widget, "style", None)):
+                if part is not None:
+                    part.close()
+
+
+def _points(run: Run) -> tuple[int, int]:
+    """Return what changes when the chart has a new point: the step of the last sample and the epochs validated."""
+    train = max((series.steps[-1] for series in run.train.values() if series.steps), default=0)
+    return train, max((len(series.steps) for series in run.validation.values()), default=0)
