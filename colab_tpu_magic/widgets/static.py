@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 from ..training.run import Run
 from .axes import epoch_ends
 from .changes import changes_html
-from .svg import MAX_COLUMNS, TRAIN_COLOUR, VALIDATION_COLOUR, chart_description, chart_svg
+from .panel import TRAIN_COLOUR, VALIDATION_COLOUR
+from .svg import MAX_COLUMNS, chart_description, chart_svg
 from .text import batch_text, duration_text, ending_text, final_metrics, number_text, progress_text, run_summary
 
 if TYPE_CHECKING:

@@ -49,3 +49,11 @@ def test_a_series_of_nan_only_stays_bounded():
         series.add(step, math.nan)
     assert len(series.steps) <= 20
     assert (series.steps[0], series.steps[-1]) == (1, 1000)
+
+
+def test_no_part_of_a_long_series_grows_thin():
+    series = Series("loss")
+    for step in range(1, 20_001):
+        series.add(step, math.sin(step))
+    parts = [sum(start < step <= start + 2_000 for step in series.steps) for start in range(0, 20_000, 2_000)]
+    assert min(parts) >= 30

@@ -142,7 +142,7 @@ def test_the_chart_moves_with_the_training_and_keeps_its_height(shown, clock):
         view.update()
         pictures.append(chart.value)
     assert pictures[0] != pictures[1]
-    assert chart.layout.height == height == "250px"
+    assert chart.layout.height == height == "262px"
 
 
 def test_finishing_puts_the_static_picture_into_the_same_output_and_closes_the_widgets(shown):

@@ -9,8 +9,9 @@ import pytest
 
 from colab_tpu_magic.training.run import STATUSES
 from colab_tpu_magic.widgets import static
+from colab_tpu_magic.widgets.panel import TRAIN_COLOUR, VALIDATION_COLOUR
 from colab_tpu_magic.widgets.static import MID_GREY, STATUS_COLOURS, run_bundle, run_figure, run_html
-from colab_tpu_magic.widgets.svg import TRAIN_COLOUR, VALIDATION_COLOUR, chart_svg
+from colab_tpu_magic.widgets.svg import chart_svg
 
 from .runs import change, empty_run, finished_run, series
 
