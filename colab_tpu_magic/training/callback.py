@@ -216,7 +216,7 @@ class Monitor(keras.callbacks.Callback):
             while control.pausing.is_set() and not control.stopping.is_set():
                 time.sleep(PAUSE_SECONDS)
                 control.check()
-                self.view.listen(now=True)
+                self.view.listen()
                 if control.wanted_rate is not None:
                     self._set_rate()
                 self.view.update()

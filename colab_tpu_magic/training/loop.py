@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..backends.base import TPU
 from ..backends.feed_adapter import FeedAdapter
 from ..errors import ModelError
+from ..hardware.usage import UsageReader
 from ..rewrite.dataset import evaluation_feed, training_feed
 from ..rewrite.feed import Feed
 from ..rewrite.prepared import PreparedFit
@@ -72,6 +74,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     feed.interrupted = control.interrupted
     feed.waits.handing = engine.step_takes_batches
     feed.waits.device_busy = partial(engine.is_busy, model)
+    usage = UsageReader(on_tpu=runtime.kind == TPU)
     view.show(control)
     validation: Feed | None = None
     monitor: Monitor | None = None
@@ -79,7 +82,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         validation = _validation(prepared, runtime)
         if validation is not None:
             validation.interrupted = control.interrupted
-        monitor = Monitor(run, engine, view, control, feed, validation, request.callbacks)
+        monitor = Monitor(run, engine, view, control, feed, validation, request.callbacks, lambda: usage.latest)
         with control.catching_interrupts(), fit_settings(prepared):
             feed.hold_errors = int(model.steps_per_execution) > 1
             if prepared.on_replicas:
@@ -129,6 +132,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
             raise cause from None
         raise
     finally:
+        usage.close()
         run.phase = "done"
         run.duration_seconds = time.perf_counter() - run.started
         own_history = getattr(getattr(model, "history", None), "history", None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONTROLS_HEIGHT = 68
 SMOOTHING = 0.9
-NO_MESSAGES = "The buttons cannot reach a running cell here ({}). Interrupt the kernel (■ or Ctrl-C) to stop: the weights are kept."
+OTHER_WAY = "To stop, interrupt the kernel (■ or Ctrl-C): the weights are kept."
 
 
 class Controls:
@@ -91,11 +91,13 @@ class Controls:
         """Grey everything out where no click can arrive, and say why.
 
         Args:
-            reason: Why, a few words.
+            reason: Why, in a sentence.
         """
+        if self.stop.disabled:
+            return
         for widget in self.widgets:
             widget.disabled = True
-        self.note.value = _note(NO_MESSAGES.format(reason))
+        self.note.value = _note(f"{reason} {OTHER_WAY}")
 
     def refresh(self, run: Run) -> None:
         """Show what has come of the clicks: on the thread that trains, when the chart is drawn."""

@@ -63,11 +63,10 @@ class Dashboard:
         }
         self._handle = display(bundle, raw=True, display_id=True)
 
-    def listen(self, now: bool = False) -> None:
-        """Let the clicks through that have arrived, at most ten times a second unless ``now``."""
-        if self.pump is not None and self.controls is not None:
-            if self.pump.poll_now() if now else self.pump.poll():
-                self.controls.refresh(self.run)
+    def listen(self) -> None:
+        """Let the clicks through that have arrived."""
+        if self.pump is not None and self.controls is not None and self.pump.poll_now():
+            self.controls.refresh(self.run)
 
     def update(self, force: bool = False) -> None:
         """Draw the run as it is now, unless the last drawing is too recent and nothing was switched."""

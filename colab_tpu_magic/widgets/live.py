@@ -71,14 +71,10 @@ class LiveView:
         elif self.kind == TEXT:
             _print(f"{self.run.device}: {PHASES['compiling']}")
 
-    def listen(self, now: bool = False) -> None:
-        """Let the clicks through that have arrived.
-
-        Args:
-            now: Look even if the last look was less than a tenth of a second ago.
-        """
+    def listen(self) -> None:
+        """Let the clicks through that have arrived: about ten times a second is enough."""
         if self.dashboard is not None and not self._broken:
-            self._guarded(self.dashboard.listen, now)
+            self._guarded(self.dashboard.listen)
 
     def update(self, force: bool = False) -> None:
         """Draw the run as it is now, unless the last drawing is too recent.

@@ -30,7 +30,7 @@ class Hand:
     def show(self, control):
         self.control = control
 
-    def listen(self, now=False):
+    def listen(self):
         self.presses(self.run, self.control)
 
     def update(self, force=False):
