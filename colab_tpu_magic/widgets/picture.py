@@ -53,8 +53,11 @@ def new_figure(columns: int, rows: int, panel_height: float = 2.9) -> Figure:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(max(5.6, 3.8 * columns), panel_height * rows), layout="constrained")
+    figure = Figure(
+        figsize=(max(5.6, 3.8 * columns), panel_height * rows), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.06)
+    )
     FigureCanvasAgg(figure)
     # IPython knows how to show a Figure only once pyplot was imported; else it asks the object.
     setattr(figure, "_repr_png_", partial(png_bytes, figure))  # noqa: B010
