@@ -1,8 +1,13 @@
-"""Say in plain sentences what a run shows: starved of data, recompiling, not a number."""
+"""Say in plain sentences what a run shows: not a number, starved of data, recompiling."""
 
 from __future__ import annotations
 
 from .run import Run
+from .step_time import step_milliseconds, step_texts
+
+WAITING_SHARE = 0.2
+ENOUGH_STEPS, ENOUGH_SECONDS = 20, 1.0
+MANY_COMPILATIONS, SOME_COMPILATIONS = 3, 2
 
 
 def findings(run: Run) -> list[str]:
@@ -10,5 +15,58 @@ def findings(run: Run) -> list[str]:
 
     Args:
         run: A run that has ended, or as it stands.
+
+    Example:
+        >>> findings(Run("TPU (v5e-1)", train_seconds=3.1, timed_steps=100, data_wait_seconds=0.1))
+        []
     """
-    return []
+    return [sentence for look in (_not_a_number, _waiting, _recompiling) if (sentence := look(run))]
+
+
+def device_noun(run: Run) -> str:
+    """Return what trained, as the subject of a sentence: ``"The TPU"``."""
+    if "simulated" in run.device:
+        return "The simulated replicas"
+    return next((f"The {kind}" for kind in ("TPU", "GPU") if kind in run.device.split(",")[0]), "The device")
+
+
+def _not_a_number(run: Run) -> str:
+    if run.nan_step is None:
+        return ""
+    rate = f" (it was {run.learning_rate.values[-1]:.3g})" if run.learning_rate.values else ""
+    return (
+        f"The loss is not a number since step {run.nan_step:,} (epoch {run.epoch_of(run.nan_step)}). "
+        f"Lower the learning rate{rate}, give the optimizer clipnorm=1.0, and look for NaN or infinite values "
+        "in the data: np.isfinite(x).all()."
+    )
+
+
+def _waiting(run: Run) -> str:
+    share, parts = run.data_wait_share, step_milliseconds(run)
+    if share is None or parts is None or share < WAITING_SHARE:
+        return ""
+    if run.timed_steps < ENOUGH_STEPS and run.train_seconds < ENOUGH_SECONDS:
+        return ""
+    whole, waiting, computing = step_texts(*parts)
+    return (
+        f"{device_noun(run)} waited {100 * share:.0f} % of the time for data: a step takes {whole} ms, "
+        f"of which {waiting} ms waiting and {computing} ms computing. Give the data faster: "
+        "dataset.map(…, num_parallel_calls=tf.data.AUTOTUNE).cache().batch(…).prefetch(tf.data.AUTOTUNE), "
+        "larger batches, or less Python for each batch."
+    )
+
+
+def _recompiling(run: Run) -> str:
+    shapes, times = run.batch_shapes, run.compilations
+    if times < MANY_COMPILATIONS and (times < SOME_COMPILATIONS or shapes < 2):
+        return ""
+    took = f" ({run.compiling_seconds:.3g} s in all)" if run.compiling_seconds else ""
+    if shapes >= 2:
+        return (
+            f"The step was compiled {times} times{took} because batches come in {shapes} shapes: leave the rule "
+            "static-shapes on, or pad every batch to one shape."
+        )
+    return (
+        f"The step was compiled {times} times{took} although all batches have one shape: something else that it "
+        "reads changes from step to step, such as a Python number. Make that a tensor or a constant."
+    )

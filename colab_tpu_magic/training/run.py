@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..errors import OptionError
 from ..rewrite.change import Change
 from .series import Series
 
@@ -174,6 +176,27 @@ class Run:
         from ..widgets.static import run_figure
 
         return run_figure(self)
+
+    def to_dataframe(self) -> Any:
+        """Return `metrics` as a pandas DataFrame, with the learning rate of each row.
+
+        Raises:
+            OptionError: pandas is not installed.
+
+        Example:
+            >>> Run("this machine's CPU").to_dataframe().columns.tolist()
+            ['step', 'epoch', 'learning_rate']
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise OptionError("A DataFrame needs pandas, which is not installed.", "", "%pip install pandas") from error
+        table = pandas.DataFrame(self.metrics)
+        rates = self.learning_rate
+        places = [bisect_right(rates.steps, step) for step in table["step"]]
+        # A row before the first reading has the first: nobody changed it before the run.
+        table["learning_rate"] = [rates.values[max(0, place - 1)] if rates.values else None for place in places]
+        return table
 
     def __repr__(self) -> str:
         return f"<Run {self.status}: epoch {self.epoch}/{self.epochs}, step {self.step}, {self.device}>"

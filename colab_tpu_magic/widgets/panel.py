@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .axes import ValueAxis, value_axis
-from .panel_data import Best, PanelData
+from .best import Best
+from .panel_data import PanelData
 from .plot import LEFT, PLOT_BOTTOM, QUIET, RIGHT, TIPPED_DOTS, TOP, Plot, in_tenths, short, step_axis, text_svg
 from .points import Points
-from .text import number_text
+from .units import number_text
 
 # Okabe and Ito's palette: told apart by colour-blind people, on light and on dark pages.
 TRAIN_COLOUR = "#0072B2"
 VALIDATION_COLOUR = "#D55E00"
 RAW_POINTS, SMOOTH_POINTS, RATE_POINTS = 120, 80, 50
-_LETTER, _SMALL_LETTER, _BOLD_LETTER = 6.0, 5.0, 7.4
+_LETTER, _SMALL_LETTER, _BOLD_LETTER = 6.0, 5.3, 7.4
 _ROWS = (36.0, 52.0)
 _RATE = 'stroke="currentColor" stroke-width="10" opacity=".5"'
 _BEST = 'stroke="currentColor" stroke-width="10" opacity=".55"'

@@ -14,26 +14,6 @@ _STEADY = 1e-6
 
 
 @dataclass(frozen=True)
-class Best:
-    """The epoch with the lowest validation loss.
-
-    Attributes:
-        epoch: Its number.
-        step: Its last step.
-        loss: Its validation loss.
-    """
-
-    epoch: int
-    step: int
-    loss: float
-
-    @property
-    def text(self) -> str:
-        """Say it: ``"best: epoch 4, 0.312"``."""
-        return f"best: epoch {self.epoch}, {self.loss:.3g}"
-
-
-@dataclass(frozen=True)
 class PanelData:
     """One metric, ready to be drawn.
 
@@ -79,16 +59,6 @@ def panels_of(run: Run, options: ChartOptions) -> list[PanelData]:
     """
     history = {name: (train, validation) for name, train, validation in final_metrics(run)}
     return [_panel(run, name, options, history.get(name, (None, None))) for name in run.metric_names or ["loss"]]
-
-
-def best_of(run: Run) -> Best | None:
-    """Return the epoch with the lowest validation loss, None before two validations."""
-    found = run.best_epoch
-    if found is None:
-        return None
-    epoch, step = found
-    losses = run.validation["loss"]
-    return Best(epoch, step, losses.values[losses.steps.index(step)])
 
 
 def learning_rate_of(run: Run) -> tuple[Points, str]:

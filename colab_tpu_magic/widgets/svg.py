@@ -6,11 +6,13 @@ from html import escape
 
 from ..training.run import Run
 from .axes import epoch_ends
+from .best import Best, best_of
 from .chart_options import ChartOptions
 from .panel import panel_svg
-from .panel_data import Best, best_of, learning_rate_of, panels_of
+from .panel_data import learning_rate_of, panels_of
 from .plot import PANEL_HEIGHT
-from .text import ending_text, final_metrics, number_text
+from .text import ending_text, final_metrics
+from .units import number_text
 
 MAX_COLUMNS = 3
 # Width of the whole chart in pixels, by panels in a row.

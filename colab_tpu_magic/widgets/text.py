@@ -1,13 +1,15 @@
-"""A run in plain text: its summary, its progress line, its changes, and figures written for people."""
+"""A run in plain text: its summary, its progress line and its changes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from ..rewrite.change import Change
+from ..training.findings import findings
 from ..training.run import Run
 from ..training.series import Series
+from .facts import facts
+from .units import duration_text, number_text, rate_text
 
 ENDINGS = {
     "running": "Training is running",
@@ -20,48 +22,10 @@ PHASES = {
     "compiling": "compiling the training step…",
     "training": "training",
     "validating": "validating",
+    "paused": "paused",
+    "stopping": "stopping…",
     "done": "done",
 }
-
-
-def duration_text(seconds: float | None) -> str:
-    """Write a duration in seconds for people.
-
-    Example:
-        >>> [duration_text(s) for s in (0.043, 3.21, 59.7, 125, 3720)]
-        ['0.04 s', '3.2 s', '1 min 00 s', '2 min 05 s', '1 h 02 min']
-    """
-    if seconds is None or not math.isfinite(seconds):
-        return "unknown"
-    seconds = max(0.0, seconds)
-    if seconds < 0.995:
-        return f"{seconds:.2f} s"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def number_text(value: float | None) -> str:
-    """Write a metric value with four significant digits; name NaN and infinity."""
-    if value is None:
-        return "–"
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "-infinite"
-    return f"{value:.4g}"
-
-
-def rate_text(per_second: float | None, unit: str) -> str:
-    """Write a rate per second with thousands separated: ``"12,345 examples/s"``."""
-    if per_second is None or not math.isfinite(per_second):
-        return f"– {unit}/s"
-    return f"{per_second:,.0f} {unit}/s" if per_second >= 100 else f"{per_second:.3g} {unit}/s"
 
 
 def batch_text(run: Run) -> str:
@@ -178,13 +142,14 @@ def run_summary(run: Run) -> str:
     speed = rate_text(run.examples_per_second(), "examples") if run.examples_per_second() is not None else "unknown"
     if run.compile_seconds is not None:
         speed += f", first step with compilation {duration_text(run.compile_seconds)}"
-    rows.append(("Speed", speed))
+    rows += [("Speed", speed), *facts(run)]
     for name, train, validation in final_metrics(run):
         values = [("train", train), ("validation", validation)]
         rows.append((name, ", ".join(f"{kind} {number_text(value)}" for kind, value in values if value is not None)))
     width = max(len(label) for label, _ in rows)
     lines = [f"{ending_text(run)} ({progress_text(run)}{took})"]
     lines += [f"  {label:<{width}}  {text or 'no value'}" for label, text in rows]
+    lines += [f"  Note: {finding}" for finding in findings(run)]
     count = len(run.changes)
     lines.append(f"  {count} change{'' if count == 1 else 's'} to your call:" if count else "  Nothing was changed.")
     if count:

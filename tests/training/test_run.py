@@ -1,5 +1,8 @@
+import sys
+
 import pytest
 
+from colab_tpu_magic.errors import OptionError
 from colab_tpu_magic.training.run import Run
 from colab_tpu_magic.training.series import Series
 
@@ -68,3 +71,27 @@ def test_each_run_has_its_own_series():
     first, second = make_run(), make_run()
     first.train["loss"] = Series("loss")
     assert second.train == {}
+
+
+def test_a_dataframe_has_the_metrics_and_the_learning_rate_of_each_row():
+    pytest.importorskip("pandas")
+    run = make_run(
+        train={"loss": Series("loss", [2, 4, 6], [4.0, 3.0, 2.0])},
+        validation={"loss": Series("val_loss", [4], [3.5])},
+        learning_rate=Series("learning rate", [3, 6], [0.1, 0.01]),
+    )
+    table = run.to_dataframe()
+    assert table.columns.tolist() == ["step", "epoch", "loss", "val_loss", "learning_rate"]
+    assert table["learning_rate"].tolist() == [0.1, 0.1, 0.01]
+    assert table["val_loss"].isna().tolist() == [True, False, True]
+
+
+def test_without_pandas_a_dataframe_says_what_to_type(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(OptionError, match=r"needs pandas, which is not installed.\nType: %pip install pandas"):
+        make_run().to_dataframe()
+
+
+def test_an_empty_run_has_an_empty_dataframe():
+    pytest.importorskip("pandas")
+    assert make_run().to_dataframe().shape == (0, 3)

@@ -9,8 +9,10 @@ import pytest
 
 from colab_tpu_magic.training.run import STATUSES
 from colab_tpu_magic.widgets import static
+from colab_tpu_magic.widgets.chart_options import ChartOptions
 from colab_tpu_magic.widgets.panel import TRAIN_COLOUR, VALIDATION_COLOUR
-from colab_tpu_magic.widgets.static import MID_GREY, STATUS_COLOURS, run_bundle, run_figure, run_html
+from colab_tpu_magic.widgets.picture import MID_GREY
+from colab_tpu_magic.widgets.static import STATUS_COLOURS, run_bundle, run_figure, run_html
 from colab_tpu_magic.widgets.svg import chart_svg
 
 from .runs import change, empty_run, finished_run, series
@@ -104,7 +106,7 @@ def test_the_style_shows_the_svg_and_hides_the_png():
 
 
 def test_the_bundle_does_without_a_png_when_matplotlib_cannot_draw(monkeypatch):
-    monkeypatch.setattr(static, "run_figure", lambda _: 1 / 0)
+    monkeypatch.setattr(static, "run_figure", lambda *_: 1 / 0)
     bundle = run_bundle(finished_run())
     assert list(bundle) == ["text/html", "image/svg+xml", "text/plain"]
     assert "<img" not in bundle["text/html"]
@@ -135,8 +137,12 @@ def test_the_figure_has_a_panel_for_each_metric_with_the_series_values():
         "--",
         "o",
     )
-    assert [line.get_xdata()[0] for line in gridlines] == [10, 20]
-    assert [text.get_text() for text in loss.get_legend().get_texts()] == ["train 0.5", "validation 0.625"]
+    assert [line.get_xdata()[0] for line in gridlines] == [20, 20, 10, 20]
+    assert [text.get_text() for text in loss.get_legend().get_texts()] == [
+        "train, last steps 0.5",
+        "validation 0.625",
+        "best: epoch 2, 0.625",
+    ]
 
 
 def test_a_single_point_is_visible_in_the_figure():
@@ -158,3 +164,54 @@ def test_run_plot_is_the_figure_and_leaves_pyplot_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["Figure", "False"]
+
+
+def test_the_html_shows_every_finding_above_the_numbers():
+    html = run_html(finished_run(nan_step=3, compilations=3))
+    notes = [element.text for element in ET.fromstring(html).iter("div") if element.get("role") == "note"]
+    assert [note[:20] for note in notes] == ["The loss is not a nu", "The step was compile"]
+    assert html.index("The step was compile") < html.index("Progress")
+    assert 'role="note"' not in run_html(finished_run())
+
+
+def test_the_numbers_hold_what_was_measured_and_leave_out_what_was_not():
+    run = finished_run(train_seconds=1.0, timed_steps=10, data_wait_seconds=0.1, compilations=2, compiling_seconds=9.0)
+    run.learning_rate = series("learning rate", {1: 0.01, 20: 0.001})
+    text = " ".join(ET.fromstring(run_html(run)).itertext())
+    for part in (
+        "Time per step 100 ms = 10 waiting for data + 90 computing",
+        "Compilations 2 in 9.0 s",
+        "Learning rate at the end 0.001",
+        "Best epoch 2, validation loss 0.625",
+    ):
+        assert part.replace(" ", "") in text.replace(" ", "")
+    assert "Compilations" not in run_html(finished_run())
+
+
+def test_all_pictures_are_drawn_with_the_same_options():
+    run = finished_run()
+    options = ChartOptions(log=True, smoothing=0.5)
+    bundle = run_bundle(run, options)
+    assert chart_svg(run, options=options) in bundle["text/html"]
+    assert bundle["image/svg+xml"] == chart_svg(run, ink=MID_GREY, options=options)
+    loss = run_figure(run, options).axes[0]
+    assert loss.get_yscale() == "log"
+    raw, smooth = loss.lines[:2]
+    assert list(raw.get_ydata()) == [2.0, 1.0, 0.75, 0.5]
+    assert list(smooth.get_ydata())[:2] == pytest.approx([2.0, 4 / 3])
+
+
+def test_the_figure_has_the_learning_rate_on_a_scale_of_its_own():
+    run = finished_run(learning_rate=series("learning rate", {1: 0.01, 20: 0.001}))
+    loss, accuracy, rate = run_figure(run).axes[0], *run_figure(run).axes[1:]
+    assert loss.get_title(loc="right") == "learning rate 0.01 → 0.001"
+    assert [list(axes.lines[0].get_ydata()) for axes in (accuracy, rate) if len(axes.lines[0].get_ydata()) == 2] == [
+        [0.01, 0.001]
+    ]
+
+
+def test_a_logarithmic_figure_of_negative_values_is_drawn_linear():
+    run = finished_run(train={"loss": series("loss", {1: -1.0, 2: -2.0})}, validation={})
+    (axes,) = run_figure(run, ChartOptions(log=True)).axes
+    assert axes.get_yscale() == "linear"
+    assert axes.get_title(loc="right") == "linear: no value > 0"

@@ -5,59 +5,15 @@ import pytest
 from colab_tpu_magic.widgets.text import (
     batch_text,
     changes_text,
-    duration_text,
     ending_text,
     epoch_line,
     final_metrics,
-    number_text,
     progress_line,
     progress_text,
-    rate_text,
     run_summary,
 )
 
 from .runs import change, empty_run, finished_run, series
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (None, "unknown"),
-        (math.nan, "unknown"),
-        (-1.0, "0.00 s"),
-        (0.043, "0.04 s"),
-        (3.21, "3.2 s"),
-        (9.96, "10 s"),
-        (59.7, "1 min 00 s"),
-        (125, "2 min 05 s"),
-        (3599.6, "1 h 00 min"),
-        (3720, "1 h 02 min"),
-    ],
-)
-def test_durations_are_written_for_people(seconds, text):
-    assert duration_text(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (math.nan, "NaN"),
-        (math.inf, "infinite"),
-        (-math.inf, "-infinite"),
-        (0.123456, "0.1235"),
-        (0.0, "0"),
-    ],
-)
-def test_metric_values_have_four_digits_and_odd_ones_a_name(value, text):
-    assert number_text(value) == text
-
-
-def test_rates_have_separators_and_an_unknown_rate_a_dash():
-    assert rate_text(12345.6, "examples") == "12,346 examples/s"
-    assert rate_text(4.5678, "steps") == "4.57 steps/s"
-    assert rate_text(None, "steps") == "– steps/s"
-    assert rate_text(math.inf, "steps") == "– steps/s"
 
 
 def test_the_batch_shows_what_each_replica_gets():
@@ -147,3 +103,19 @@ def test_an_epoch_line_ends_with_the_speed():
 
 def test_the_progress_line_says_that_the_step_is_being_compiled():
     assert progress_line(empty_run(epoch=1)) == "epoch 1/2 · step 0/10 · compiling the training step…"
+
+
+def test_the_summary_holds_what_was_measured_and_every_finding():
+    text = run_summary(
+        finished_run(
+            device="TPU (v5e-8)", nan_step=12, compilations=4, compiling_seconds=41.0, batch_shapes=4, timed_steps=19,
+            train_seconds=0.19, data_wait_seconds=0.019, learning_rate=series("learning rate", {1: 0.1, 20: 0.01}),
+        )
+    )  # fmt: skip
+    lines = [line.strip() for line in text.splitlines()]
+    assert "Time per step             10.0 ms = 1.0 waiting for data + 9.0 computing" in lines
+    assert "Compilations              4 in 41 s" in lines
+    assert "Learning rate at the end  0.01" in lines
+    assert "Best epoch                2, validation loss 0.625" in lines
+    notes = [line for line in lines if line.startswith("Note: ")]
+    assert [note.split(" ", 3)[:3] for note in notes] == [["Note:", "The", "loss"], ["Note:", "The", "step"]]

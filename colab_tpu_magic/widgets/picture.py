@@ -1,0 +1,88 @@
+"""A drawn SVG with a PNG as its stand-in, for pages that clean HTML; and figures made into PNG.
+
+A page that cleans HTML before showing it (a notebook that is not trusted, GitHub) throws inline SVG
+and ``<style>`` away. So a PNG stands beside the SVG, which our ``<style>`` hides as long as it is
+obeyed, and ``hidden`` keeps the chart's loose labels out of sight then.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Callable
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PNG_DPI = 110
+MID_GREY = "#767676"
+"""Ink of an SVG that stands alone and cannot ask a page: it reads on white and on black."""
+_STYLE = "<style>.tpu-magic-chart[hidden]{display:block!important}.tpu-magic-picture{display:none!important}</style>"
+
+
+def chart_with_png(chart: str, png: str, description: str) -> str:
+    """Return an SVG as HTML that shows the PNG in its place where SVG is removed.
+
+    Args:
+        chart: The SVG.
+        png: The same picture as base64 PNG; empty for none.
+        description: The picture in words.
+    """
+    if not png:
+        return chart
+    # JupyterLab's cleaner drops attributes without a value, so not just "hidden".
+    return (
+        f'{_STYLE}<div class="tpu-magic-chart" hidden="hidden">{chart}</div><img class="tpu-magic-picture" '
+        f'style="max-width:100%" alt="{escape(description)}" src="data:image/png;base64,{png}"/>'
+    )
+
+
+def new_figure(columns: int, rows: int, panel_height: float = 2.9) -> Figure:
+    """Return an empty matplotlib Figure made without pyplot and its global state.
+
+    It shows itself as the last expression of a cell, whether or not ``%matplotlib`` was used.
+
+    Args:
+        columns: Panels in a row.
+        rows: Rows of panels.
+        panel_height: Height of a panel in inches.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(
+        figsize=(max(5.6, 3.8 * columns), panel_height * rows), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.06)
+    )
+    FigureCanvasAgg(figure)
+    # IPython knows how to show a Figure only once pyplot was imported; else it asks the object.
+    setattr(figure, "_repr_png_", partial(png_bytes, figure))  # noqa: B010
+    return figure
+
+
+def png_base64(draw: Callable[[], Figure]) -> str:
+    """Return a figure as base64 PNG; empty when matplotlib cannot draw it.
+
+    That happens when the user's settings ask for a LaTeX that is not there: the other forms of an
+    output say the same.
+
+    Args:
+        draw: Makes the figure.
+    """
+    try:
+        return base64.b64encode(png_bytes(draw())).decode("ascii")
+    except Exception:
+        return ""
+
+
+def png_bytes(figure: Figure) -> bytes:
+    """Return a figure as PNG on white."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a metric name that the font has no letters for, or that leaves no room
+        figure.savefig(buffer, format="png", dpi=PNG_DPI, facecolor="white")
+    return buffer.getvalue()
