@@ -7,13 +7,14 @@ COLAB_PYTHON ?= $(shell tools/find_python.sh 13 || tools/find_python.sh 11 12)
 DEMO := .venv-demo
 TEST := .venv-test
 COLAB := .venv-colab
+MATRIX := .matrix
 PINS := tests/colab-tpu-constraints.txt
 # Twice quiet: errors only.
 PIP := -m pip -qq --disable-pip-version-check
 PACKAGE := $(shell find colab_tpu_magic -name '*.py' -o -name py.typed)
 MADE_BY := setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test check format reference clean
+.PHONY: demo test test-matrix check format reference clean
 .DELETE_ON_ERROR:
 
 demo: $(DEMO)/.installed
@@ -21,6 +22,11 @@ demo: $(DEMO)/.installed
 
 test: check $(COLAB)/.installed
 	@$(TEST)/bin/python tools/run_tests.py --colab-python $(COLAB)/bin/python
+
+# Clicks during training on each ipykernel: a small environment a version, made once (some minutes).
+test-matrix:
+	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 found. Expected: one on the path, or make PYTHON=..."; exit 1; }
+	@$(PYTHON) tools/run_matrix.py
 
 # What needs no test run: lint, format, types, notebooks without outputs, the reference.
 check: $(TEST)/.installed
@@ -38,7 +44,7 @@ reference: $(TEST)/.installed
 	$(TEST)/bin/python tools/make_reference.py
 
 clean:
-	rm -rf build $(DEMO) $(TEST) $(COLAB) *.egg-info
+	rm -rf build $(DEMO) $(TEST) $(COLAB) $(MATRIX) *.egg-info
 
 # The demonstration installs the package as a user would, so packaging mistakes show here.
 $(DEMO)/.installed: $(DEMO)/.dependencies $(PACKAGE)

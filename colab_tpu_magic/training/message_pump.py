@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from .kernel_messages import KernelMessages, Waiting
+from .kernel_messages import KernelMessages, Waiting, messages_of
 
 NO_KERNEL = "Buttons do not work during training: there is no Jupyter kernel here."
 UNKNOWN_KERNEL = "Buttons do not work during training: this kernel is of a kind that is not known."
@@ -60,7 +60,7 @@ class MessagePump:
             self._switch_off(NO_KERNEL)
             return
         try:
-            self._messages = KernelMessages(kernel)
+            self._messages = messages_of(kernel)
         except Exception:  # whatever a kernel raises that is asked for what only ipykernel has
             self._switch_off(UNKNOWN_KERNEL)
 

@@ -1,0 +1,104 @@
+"""Talk to a kernel as a front end does: send without waiting, also while a cell runs, and hear everything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from queue import Empty
+from typing import Any
+
+from .kernel_rig import Kernel
+
+WAIT_SECONDS = 15.0
+
+
+class FrontEnd:
+    """One client that keeps what the kernel said.
+
+    Attributes:
+        heard: Messages of the output channel, in their order.
+        replies: Replies on the shell channel, in their order.
+        questions: What ``input()`` asked.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.heard: list[dict[str, Any]] = []
+        self.replies: list[dict[str, Any]] = []
+        self.questions: list[str] = []
+
+    def send(self, kind: str, content: dict[str, Any], **header: Any) -> str:
+        """Send any message on the shell channel; return its id."""
+        message = self.kernel.client.session.msg(kind, content)
+        message["header"].update(header)
+        self.kernel.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def execute(self, code: str) -> str:
+        """Send a cell."""
+        return str(self.kernel.client.execute(code))
+
+    def click(self, comm_id: str, **header: Any) -> str:
+        """Click a button."""
+        return self._to_widget(comm_id, {"method": "custom", "content": {"event": "click"}}, **header)
+
+    def change(self, comm_id: str, **state: Any) -> str:
+        """Type into a field."""
+        return self._to_widget(comm_id, {"method": "update", "state": state, "buffer_paths": []})
+
+    def answer(self, text: str) -> None:
+        """Answer what ``input()`` asked."""
+        self.kernel.client.input(text)
+
+    def wait_for(self, is_true: Callable[[], Any], seconds: float = WAIT_SECONDS) -> None:
+        """Listen until a condition holds.
+
+        Raises:
+            AssertionError: When it does not in time; the message holds what was heard.
+        """
+        deadline = time.monotonic() + seconds
+        while not is_true():
+            assert time.monotonic() < deadline, [(one["msg_type"], one["content"]) for one in self.heard]
+            self._listen()
+
+    def wait_for_replies(self, *requests: str) -> None:
+        """Listen until all of these have their reply and their last output."""
+        self.wait_for(
+            lambda: all(self.reply_to(one) and "idle" in self.states_of(one) for one in requests),
+        )
+
+    def text_of(self, request: str) -> str:
+        """Return what a request printed so far."""
+        return "".join(one["content"]["text"] for one in self.about(request, "stream"))
+
+    def states_of(self, request: str) -> list[str]:
+        """Return the states of the kernel that were told about a request."""
+        return [one["content"]["execution_state"] for one in self.about(request, "status")]
+
+    def about(self, request: str, kind: str) -> list[dict[str, Any]]:
+        """Return what was heard of one kind about a request."""
+        return [one for one in self.heard if one["msg_type"] == kind and parent_of(one) == request]
+
+    def reply_to(self, request: str) -> dict[str, Any] | None:
+        """Return the content of the reply to a request; None before it came."""
+        return next((one["content"] for one in self.replies if parent_of(one) == request), None)
+
+    def _to_widget(self, comm_id: str, data: dict[str, Any], **header: Any) -> str:
+        return self.send("comm_msg", {"comm_id": comm_id, "data": data}, **header)
+
+    def _listen(self) -> None:
+        client = self.kernel.client
+        assert self.kernel.manager.is_alive(), "the kernel died"
+        try:
+            self.heard.append(client.get_iopub_msg(timeout=0.02))
+        except Empty:
+            pass
+        while client.shell_channel.msg_ready():
+            self.replies.append(client.get_shell_msg(timeout=1))
+        while client.stdin_channel.msg_ready():
+            self.questions.append(client.get_stdin_msg(timeout=1)["content"]["prompt"])
+
+
+def parent_of(message: dict[str, Any]) -> str:
+    """Return the id of the message that caused this one."""
+    return str(message["parent_header"].get("msg_id", ""))
