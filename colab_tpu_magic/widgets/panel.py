@@ -136,7 +136,7 @@ def _validation(plot: Plot, data: PanelData) -> Sequence[str]:
     points = data.validation
     style = f'stroke="{VALIDATION_COLOUR}" stroke-width="20" stroke-dasharray="60 40"'
     if len(points.xs) > plot.most_dots:
-        points = points.thinned(min(RAW_POINTS, plot.most_points))
+        points = points.thinned(SMOOTH_POINTS)
         return [plot.curve(points.xs, points.values, style)]
     if not points.xs:
         return []
