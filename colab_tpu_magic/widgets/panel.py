@@ -55,17 +55,20 @@ def panel_svg(
 
 
 def _title(data: PanelData, width: float, rate_words: str) -> str:
-    note = " · ".join(filter(None, (rate_words, data.note)))
-    taken = _SMALL_LETTER * len(note) + (40 if rate_words else 12) if note else 0.0
-    name = short(data.name, width - LEFT - RIGHT - taken, _BOLD_LETTER)
-    title = text_svg(LEFT, 18, name, 'font-size="13" font-weight="600"')
-    if not note:
-        return title
-    title += text_svg(width - RIGHT, 18, note, f'font-size="10" text-anchor="end" {QUIET}')
+    """Return the name of the metric, and at the right what is not drawn or the learning rate's range."""
+    words, right = rate_words or data.note, width - RIGHT
+    quiet = f'font-size="10" text-anchor="end" {QUIET}'
+    taken = _SMALL_LETTER * len(words) + (24 if rate_words else 8) if words else 0.0
+    name = short(data.name, right - LEFT - taken, _BOLD_LETTER)
+    parts = [text_svg(LEFT, 18, name, 'font-size="13" font-weight="600"')]
+    if words:
+        parts.append(text_svg(right, 18, words, quiet))
     if rate_words:
-        x = width - RIGHT - _SMALL_LETTER * len(note) - 24
-        title += f'<path d="M{x:.1f} 14.5h16" stroke="currentColor" opacity=".5"/>'
-    return title
+        parts.append(f'<path d="M{right - taken:.1f} 14.5h16" stroke="currentColor" opacity=".5"/>')
+    if rate_words and data.note:
+        # Both do not fit beside the name; the upper right of a falling curve is mostly free.
+        parts.append(text_svg(right - 4, TOP + 12, data.note, quiet))
+    return "".join(parts)
 
 
 def _legend(data: PanelData, right: float, best: Best | None) -> str:
@@ -133,7 +136,7 @@ def _validation(plot: Plot, data: PanelData) -> Sequence[str]:
     points = data.validation
     style = f'stroke="{VALIDATION_COLOUR}" stroke-width="20" stroke-dasharray="60 40"'
     if len(points.xs) > plot.most_dots:
-        points = points.thinned(min(RAW_POINTS, plot.most_points))
+        points = points.thinned(SMOOTH_POINTS)
         return [plot.curve(points.xs, points.values, style)]
     if not points.xs:
         return []

@@ -69,6 +69,7 @@ def learning_rate_of(run: Run) -> tuple[Points, str]:
     low, high = min(points.values), max(points.values)
     if high - low <= _STEADY * max(abs(low), abs(high)):
         return Points(), ""
+    points = points.corners()
     first, last = points.values[0], points.values[-1]
     if {first, last} == {low, high}:
         return points, f"learning rate {first:.3g} → {last:.3g}"

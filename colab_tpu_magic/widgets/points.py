@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from operator import ne
 
 from ..training.series import Series
 
@@ -76,6 +77,15 @@ class Points:
                 start = end
         kept.append(last)
         return Points([xs[i] for i in kept], [values[i] for i in kept], self.not_finite, self.not_positive)
+
+    def corners(self) -> Points:
+        """Return the ends of the stretches in which the value does not change: the same line in fewer points."""
+        values = self.values
+        changes = [i for i, differs in enumerate(map(ne, values, values[1:])) if differs]
+        kept = sorted({0, len(values) - 1, *changes, *(i + 1 for i in changes)})
+        if not values or len(kept) == len(values):
+            return self
+        return Points([self.xs[i] for i in kept], [values[i] for i in kept], self.not_finite, self.not_positive)
 
     def sampled(self, limit: int) -> Points:
         """Return about every n-th point, at most ``limit`` and the last: enough for a smooth curve."""

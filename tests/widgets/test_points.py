@@ -68,3 +68,11 @@ def test_sampling_keeps_the_last_point():
     sampled = Points(list(range(1000)), [0.0] * 1000).sampled(90)
     assert len(sampled.xs) <= 91
     assert (sampled.xs[0], sampled.xs[-1]) == (0, 999)
+
+
+def test_corners_keep_only_the_ends_of_steady_stretches():
+    corners = Points([0, 1, 2, 3, 4, 5, 6], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1]).corners()
+    assert (corners.xs, corners.values) == ([0, 2, 3, 6], [1.0, 1.0, 0.1, 0.1])
+    assert Points().corners() == Points()
+    falling = Points([0, 1, 2], [3.0, 2.0, 1.0])
+    assert falling.corners() is falling

@@ -335,3 +335,17 @@ def test_many_validations_are_a_line_without_dots():
     root = parse(run)
     assert dots(root.findall(f"{NS}g")[0], VALIDATION_COLOUR) == 0
     assert dots(root.findall(f"{NS}g")[1], VALIDATION_COLOUR) == 10
+
+
+def test_a_learning_rate_that_drops_is_drawn_as_a_step_however_many_readings_there_are():
+    run = full_run(learning_rate=series("learning rate", {n: 0.1 if n <= 500 else 0.01 for n in range(1, 1001)}))
+    ((*_, before, after, _),) = lines(parse(run).findall(f"{NS}g")[0], "currentColor")
+    assert 0 <= after[0] - before[0] < 1
+    assert after[1] - before[1] > 100
+
+
+def test_a_note_and_a_learning_rate_do_not_share_a_line():
+    run = rates({1: 0.01, 20: 0.001})
+    run.train["loss"] = series("loss", {1: 1.0, 2: math.nan, 3: 0.5})
+    heights = {text.text: text.get("y") for text in parse(run).iter(f"{NS}text")}
+    assert heights["learning rate 0.01 → 0.001"] != heights["1 NaN or infinite not drawn"]
