@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..training.control import Control
     from ..training.run import Run
 
-CONTROLS_HEIGHT = 68
-SMOOTHING = 0.9
+SMOOTHING = 0.75
 OTHER_WAY = "To stop, interrupt the kernel (■ or Ctrl-C): the weights are kept."
 
 
@@ -42,10 +41,11 @@ class Controls:
         self.options = ChartOptions()
         self.redraw = False
         self._showing = False
-        narrow = {"margin": "2px 4px 2px 0"}
+        # One layout for all of a width: each is a message to the front end of its own.
+        layouts = {width: Layout(width=width, margin="2px 4px 2px 0") for width in ("56px", "86px", "110px", "200px")}
 
         def button(kind: Any, text: str, tip: str, width: str, **settings: Any) -> Any:
-            return kind(description=text, tooltip=tip, layout=Layout(width=width, **narrow), **settings)
+            return kind(description=text, tooltip=tip, layout=layouts[width], **settings)
 
         self.stop = button(
             Button,
@@ -59,7 +59,7 @@ class Controls:
         self.rate = FloatText(
             description="learning rate",
             continuous_update=False,
-            layout=Layout(width="200px", **narrow),
+            layout=layouts["200px"],
             style={"description_width": "90px"},
         )
         self.half = button(Button, "× ½", "Halve the learning rate from the next step on", "56px")
@@ -69,13 +69,13 @@ class Controls:
         self.mean = button(
             ToggleButton, "epoch mean", "Draw the mean since the epoch began, as Keras reports it", "110px"
         )
-        self.note = HTML(layout=Layout(margin="0", height="22px", overflow="hidden"))
+        self.note = HTML(layout=Layout(margin="0", display="none"))
         self.acting = (self.stop, self.pause)
         self.rating = (self.rate, self.half, self.double)
         self.drawing = (self.log, self.smooth, self.mean)
         self.widgets = (*self.acting, *self.rating, *self.drawing)
         row = HBox(list(self.widgets), layout=Layout(flex_flow="row wrap", align_items="center", margin="0"))
-        self.box = VBox([row, self.note], layout=Layout(margin="0", min_height=f"{CONTROLS_HEIGHT}px"))
+        self.box = VBox([row, self.note], layout=Layout(margin="0"))
         self._connect()
 
     def _connect(self) -> None:
@@ -97,7 +97,7 @@ class Controls:
             return
         for widget in self.widgets:
             widget.disabled = True
-        self.note.value = _note(f"{reason} {OTHER_WAY}")
+        self._say(f"{reason} {OTHER_WAY}")
 
     def refresh(self, run: Run) -> None:
         """Show what has come of the clicks: on the thread that trains, when the chart is drawn."""
@@ -115,9 +115,7 @@ class Controls:
             if self.rate.disabled != locked:
                 for widget in self.rating:
                     widget.disabled = locked
-            note = f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else ""
-            if self.note.value != (note := _note(note)):
-                self.note.value = note
+            self._say(f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else "")
             if run.learning_rate.values and control.wanted_rate is None:
                 self._show_rate(run.learning_rate.values[-1])
         finally:
@@ -126,9 +124,13 @@ class Controls:
     def close(self) -> None:
         """Close every widget of the row."""
         for widget in (*self.widgets, self.note, self.box.children[0], self.box):
-            for part in (widget, widget.layout, getattr(widget, "style", None)):
-                if part is not None:
-                    part.close()
+            close_widget(widget)
+
+    def _say(self, text: str) -> None:
+        html = f'<span style="font-size:12px;opacity:.8" role="status">{escape(text)}</span>' if text else ""
+        if self.note.value != html:
+            self.note.value = html
+            self.note.layout.display = None if text else "none"
 
     def _show_rate(self, rate: float) -> None:
         short = float(f"{rate:.4g}")
@@ -156,5 +158,8 @@ class Controls:
         self.redraw = True
 
 
-def _note(text: str) -> str:
-    return f'<span style="font-size:12px;opacity:.8" role="status">{escape(text)}</span>' if text else ""
+def close_widget(widget: Any) -> None:
+    """Close a widget with its layout and style, which may be closed already."""
+    for part in (widget, widget.layout, getattr(widget, "style", None)):
+        if part is not None:
+            part.close()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..training.message_pump import MessagePump, pump_for
 from ..training.run import Run
-from .controls import Controls
+from .controls import Controls, close_widget
 from .header import HEADER_HEIGHT, header_html
+from .picture import warm_up
 from .static import run_bundle
 from .svg import chart_height, chart_svg
 from .text import run_summary
@@ -62,6 +63,7 @@ class Dashboard:
             WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
         }
         self._handle = display(bundle, raw=True, display_id=True)
+        warm_up()
 
     def listen(self) -> None:
         """Let the clicks through that have arrived."""
@@ -137,9 +139,7 @@ class Dashboard:
         if self.controls is not None:
             self.controls.close()
         for widget in (self._header, self._chart, self.box):
-            for part in (widget, widget.layout, getattr(widget, "style", None)):
-                if part is not None:
-                    part.close()
+            close_widget(widget)
 
 
 def _points(run: Run) -> tuple[int, int]:
