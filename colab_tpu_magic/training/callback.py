@@ -143,9 +143,7 @@ class Monitor(keras.callbacks.Callback):
         self._next_look = now + LOOK_SECONDS
         self.view.listen()
         self._obey()
-        if self.control.stopping.is_set() and self.validation is not None:
-            # Figures of a part of the rows would pass for figures of all: the interceptor drops them.
-            self.validation.cut = True
+        if self.control.stopping.is_set():
             self.model.stop_evaluating = True
         self.view.update()
 
@@ -198,6 +196,9 @@ class Monitor(keras.callbacks.Callback):
             self._pause()
         if control.stopping.is_set():
             self.model.stop_training = True
+            if self.validation is not None:
+                # Figures of a part of the rows would pass for figures of all: the interceptor leaves them out.
+                self.validation.cut = True
 
     def _set_rate(self) -> None:
         rate = self.control.take_rate()

@@ -125,6 +125,8 @@ class Interceptor:
         if kwargs.get("_use_cached_eval_dataset"):
             # Validation inside a fit: the feed is ours already.
             feed = model._eval_epoch_iterator.data_adapter.feed
+            if feed.cut:
+                return {}
             with self._built_for(model, feed):
                 result = keras_evaluate(model, *args, **kwargs)
             return {} if feed.cut else result

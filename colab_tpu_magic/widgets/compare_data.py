@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import OptionError, nearest
 from ..training.run import Run
+from .chart_data import PanelData, panels_of
 from .chart_options import ChartOptions
-from .panel_data import PanelData, panels_of
 from .points import Points
 from .run_cells import main_metrics
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..training.run import Run
 from .axes import epoch_ends, value_axis
 from .best import Best, best_of
+from .chart_data import PanelData, learning_rate_of, panels_of
 from .chart_options import ChartOptions
-from .panel import TRAIN_COLOUR, VALIDATION_COLOUR
-from .panel_data import PanelData, learning_rate_of, panels_of
+from .chart_panel import TRAIN_COLOUR, VALIDATION_COLOUR
 from .picture import new_figure
 from .points import Points
 from .svg import MAX_COLUMNS, columns_of

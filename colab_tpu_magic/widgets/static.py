@@ -17,9 +17,9 @@ from ..training.findings import findings
 from ..training.run import Run
 from .changes import changes_html
 from .chart_options import ChartOptions
+from .chart_panel import TRAIN_COLOUR
 from .facts import facts
 from .figure import run_figure
-from .panel import TRAIN_COLOUR
 from .picture import MID_GREY, chart_with_png, png_base64
 from .svg import chart_description, chart_svg
 from .text import batch_text, ending_text, progress_text, run_summary

@@ -7,9 +7,9 @@ from html import escape
 from ..training.run import Run
 from .axes import epoch_ends
 from .best import Best, best_of
+from .chart_data import learning_rate_of, panels_of
 from .chart_options import ChartOptions
-from .panel import panel_svg
-from .panel_data import learning_rate_of, panels_of
+from .chart_panel import panel_svg
 from .plot import PANEL_HEIGHT
 from .text import ending_text, final_metrics
 from .units import number_text

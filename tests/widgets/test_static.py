@@ -10,7 +10,7 @@ import pytest
 from colab_tpu_magic.training.run import STATUSES
 from colab_tpu_magic.widgets import static
 from colab_tpu_magic.widgets.chart_options import ChartOptions
-from colab_tpu_magic.widgets.panel import TRAIN_COLOUR, VALIDATION_COLOUR
+from colab_tpu_magic.widgets.chart_panel import TRAIN_COLOUR, VALIDATION_COLOUR
 from colab_tpu_magic.widgets.picture import MID_GREY
 from colab_tpu_magic.widgets.static import STATUS_COLOURS, run_bundle, run_figure, run_html
 from colab_tpu_magic.widgets.svg import chart_svg

@@ -8,7 +8,7 @@ import pytest
 from colab_tpu_magic.training.run import STATUSES
 from colab_tpu_magic.training.series import Series
 from colab_tpu_magic.widgets.chart_options import ChartOptions
-from colab_tpu_magic.widgets.panel import TRAIN_COLOUR, VALIDATION_COLOUR
+from colab_tpu_magic.widgets.chart_panel import TRAIN_COLOUR, VALIDATION_COLOUR
 from colab_tpu_magic.widgets.plot import PANEL_HEIGHT
 from colab_tpu_magic.widgets.svg import chart_height, chart_svg
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .axes import ValueAxis, value_axis
 from .best import Best
-from .panel_data import PanelData
+from .chart_data import PanelData
 from .plot import LEFT, PLOT_BOTTOM, QUIET, RIGHT, TIPPED_DOTS, TOP, Plot, in_tenths, short, step_axis, text_svg
 from .points import Points
 from .units import number_text
