@@ -48,7 +48,7 @@ class Panel:
         self._trials: Trials | None = None
         self._place: OutputPlace | None = None
         self._handles: list[Any] = []
-        self._names: dict[str, Any] = {}
+        self._asked = False
         self.stage_box = VBox([])
         self.stage = InsideWidget(self.stage_box)
         self._settings = settings
@@ -67,7 +67,7 @@ class Panel:
         self.form: PanelForm | None = None
         self.box = VBox([], layout=Layout(max_width="1000px"))
         self._checks: dict[int, Any] = {}
-        self.train_button.on_click(lambda _: run_on_main(self.shell, self._train_clicked, self._place))
+        self.train_button.on_click(lambda _: self._ask_for_training())
         self.cell_button.observe(lambda _: self._show_cell(), "value")
         for switch in (self.log, self.smooth):
             switch.observe(lambda _: self._compare_later(), "value")
@@ -157,6 +157,12 @@ class Panel:
             self._list_runs()
             self._compare()
 
+    def _ask_for_training(self) -> None:
+        # The click may come on a thread of the kernel's, and a second one before the training has begun.
+        if not self._asked:
+            self._asked = True
+            run_on_main(self.shell, self._train_clicked, self._place)
+
     def _train_clicked(self) -> None:
         try:
             self._run()
@@ -169,6 +175,8 @@ class Panel:
             if ours is None:
                 raise
             self._say(str(ours))
+        finally:
+            self._asked = False
 
     def _lock(self, locked: bool) -> None:
         assert self.form is not None

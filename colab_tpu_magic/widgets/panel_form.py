@@ -33,7 +33,7 @@ class PanelForm:
         self.replicas = replicas
         self._on_change = on_change
         self._showing = False
-        field, narrow, tick = Layout(width="230px"), Layout(width="96px"), Layout(width="76px")
+        field, narrow, tick = Layout(width="230px"), Layout(width="116px"), Layout(width="76px")
 
         def number(text: str, most: int, least: int = 1) -> Any:
             return BoundedIntText(
@@ -50,14 +50,21 @@ class PanelForm:
         self.precision = Dropdown(options=PRECISIONS, description="precision", style=LABEL, layout=field)
         self.optimizer = Dropdown(options=list(OPTIMIZERS), description="optimizer", style=LABEL, layout=field)
         self.name = Text(
-            description="name", placeholder="made from the settings", style=LABEL, layout=field, continuous_update=False
+            description="name",
+            placeholder="made from the settings",
+            style=LABEL,
+            layout=Layout(width="330px"),
+            continuous_update=False,
         )
         self.proceed = Checkbox(description="continue from the last run's weights", indent=False)
         self.hint = HTML(layout=Layout(margin="0 0 4px 4px"))
-        replicas_text = HTML(f"= {replicas} replica{'' if replicas == 1 else 's'} ×", layout=Layout(width="auto"))
+        replicas_text = HTML(
+            f'<div style="text-align:right">= {replicas} replica{"" if replicas == 1 else "s"} ×</div>',
+            layout=Layout(width="110px"),
+        )
         left = [
             HBox([self.batch, self.auto_batch]),
-            HBox([replicas_text, self.per_replica], layout=Layout(margin="0 0 0 114px")),
+            HBox([replicas_text, self.per_replica], layout=Layout(margin="0")),
             self.hint,
             HBox([self.rate, self.auto_rate]),
         ]
