@@ -1,11 +1,13 @@
 """Remember how a model was before its first run, and put it back there in place.
 
-Private to Keras: ``_symbolic_build``, which every first `fit` calls. Tried on keras 3.10.0,
-3.13.2 and 3.15.1.
+Private to Keras: ``_symbolic_build``, which every first `fit` calls, and ``_learning_rate``, which
+is a variable or a schedule. Tried on keras 3.10.0, 3.13.2 and 3.15.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import keras
@@ -39,3 +41,19 @@ class StartingPoint:
         for variable, value in self._values:
             variable.assign(value)
         forget_functions(self.model)
+
+    @contextmanager
+    def first_rate(self) -> Iterator[None]:
+        """Give the model's own optimizer the learning rate that it began with, for a look ahead at a run from here."""
+        inner = getattr(self.optimizer, "inner_optimizer", None) or self.optimizer
+        rate = getattr(inner, "_learning_rate", None)
+        first = next((value for variable, value in self._values if variable is rate), None)
+        if first is None:  # a schedule
+            yield
+            return
+        now = np.array(keras.ops.convert_to_numpy(rate.value))
+        rate.assign(first)
+        try:
+            yield
+        finally:
+            rate.assign(now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -135,11 +135,13 @@ class Trials:
             TpuMagicError: As the training itself would.
         """
         own = self.model.optimizer
-        try:
-            self.model.optimizer = self._optimizer(settings)
-            return prepare(self.request, self.runtime, settings.fit_options(), seed=0)
-        finally:
-            self.model.optimizer = own
+        # A rate that was set by hand in the last run is the optimizer's until the next one starts anew.
+        with nullcontext() if settings.proceed else self.start.first_rate():
+            try:
+                self.model.optimizer = self._optimizer(settings)
+                return prepare(self.request, self.runtime, settings.fit_options(), seed=0)
+            finally:
+                self.model.optimizer = own
 
     def train(self, settings: TrialSettings) -> Run:
         """Train once; the way is that of `%%tpu_fit`.
@@ -150,14 +152,14 @@ class Trials:
         Raises:
             Exception: What ended the run before its end; it is in `runs` all the same.
         """
+        prepared = self.preview(settings)  # before anything is changed: it may refuse the settings
+        name = settings.name or self.name_of(settings, prepared)
         optimizer = self._optimizer(settings)
         if not settings.proceed:
             self.start.restore()
         self.model.optimizer = optimizer
         self._optimizer_name = settings.optimizer
         forget_functions(self.model)
-        prepared = self.preview(settings)
-        name = settings.name or self.name_of(settings, prepared)
         started: list[Run] = []
 
         def begin(run: Run) -> None:
@@ -190,7 +192,8 @@ class Trials:
         """Return the learning rate a run would begin with, None for a schedule."""
         if prepared.learning_rate is not None:
             return prepared.learning_rate
-        return plain_rate(self._optimizer(settings))
+        with nullcontext() if settings.proceed else self.start.first_rate():
+            return plain_rate(self._optimizer(settings))
 
     def _optimizer(self, settings: TrialSettings) -> Any:
         """Return the optimizer of the settings: the model's own, the one it has, or a new one."""

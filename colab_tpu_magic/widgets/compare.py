@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..training.run import Run
 from .axes import value_axis
 from .chart_options import ChartOptions
-from .compare_data import FEW_RUNS, ComparedRun, RunLook, compared, extent_of, last_epoch_of, look_of
+from .compare_data import FEW_RUNS, ComparedRun, RunLook, compared, extent_of, last_epoch_of, looks_of
 from .compare_figure import compare_figure
 from .picture import MID_GREY, chart_with_png, png_base64
 from .plot import LEFT, PLOT_BOTTOM, QUIET, TOP, Plot, in_tenths, short, step_axis, text_svg
@@ -53,7 +53,7 @@ def compare_bundle(
     png = png_base64(lambda: compare_figure(runs, metric_names, options))
     metrics = list(metric_names or main_metrics(runs))
     titles = ("Run", "Settings", *metric_titles(metrics), "Best", "Time", "Examples/s")
-    rows = [_row(run, metrics, look_of(index)) for index, run in enumerate(runs)]
+    rows = [_row(run, metrics, look) for run, look in zip(runs, looks_of(len(runs), options))]
     table = table_html(titles, rows, "The runs compared")
     return {
         "text/html": f"<div>{chart_with_png(chart, png, _description(runs))}{table}</div>",
@@ -162,7 +162,7 @@ def _row(run: Run, metrics: Sequence[str], look: RunLook) -> list[Cell]:
         f'<path d="M0 4h26" stroke="{look.colour}" stroke-width="2.5"{look.dash_attribute}/></svg>'
     )
     return [
-        Cell(run.title, below=status_text(run), mark=mark),
+        Cell(run.title, below=status_text(run), tip=run.error, mark=mark),
         settings_cell(run),
         *metric_cells(run, metrics),
         best_cell(run),

@@ -58,6 +58,11 @@ def look_of(index: int) -> RunLook:
     return RunLook(COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)])
 
 
+def looks_of(count: int, options: ChartOptions) -> list[RunLook]:
+    """Return the looks of so many runs, so that a run keeps its own where others are hidden."""
+    return [look_of(index) for index in (options.looks or range(count))]
+
+
 def compared(
     runs: Sequence[Run], metric_names: Sequence[str] | None, options: ChartOptions
 ) -> dict[str, list[ComparedRun]]:
@@ -85,12 +90,11 @@ def compared(
                 nearest(name, known or ["loss"]),
             )
     panels = {}
+    looks = looks_of(len(runs), options)
     for name in metric_names or main_metrics(runs) or ["loss"]:
         shown = [(index, run, by_run[index][name]) for index, run in enumerate(runs) if name in by_run[index]]
         log = options.log and any(data.log for _, _, data in shown)
-        panels[name] = [
-            ComparedRun(run.title, look_of(index), _over_epochs(run, data, log)) for index, run, data in shown
-        ]
+        panels[name] = [ComparedRun(run.title, looks[index], _over_epochs(run, data, log)) for index, run, data in shown]
     return panels
 
 

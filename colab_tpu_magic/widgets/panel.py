@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
+from secrets import randbelow
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TpuMagicError
@@ -16,7 +18,7 @@ from .changes import changes_html
 from .chart_options import ChartOptions
 from .compare import compare_bundle
 from .controls import SMOOTHING
-from .panel_form import PanelForm
+from .panel_form import MOST_SEED, PanelForm
 from .stage import WIDGET_MIME, InsideWidget
 from .text import ending_text
 
@@ -49,24 +51,35 @@ class Panel:
         self._place: OutputPlace | None = None
         self._handles: list[Any] = []
         self._asked = False
+        self._training = False
+        # A field may change on another thread of the kernel's than the one that trains.
+        self._looking = RLock()
         self.stage_box = VBox([])
         self.stage = InsideWidget(self.stage_box)
         self._settings = settings
         self.train_button = Button(
             description="Train", icon="play", button_style="primary", layout=Layout(width="130px")
         )
-        self.cell_button = ToggleButton(description="copy as cell", layout=Layout(width="130px"))
-        self.cell_area = Textarea(layout=Layout(width="700px", height="84px", display="none"))
-        self.message = HTML()
-        self.changes = HTML()
-        self.shown = HBox([], layout=Layout(flex_flow="row wrap"))
-        self.log = ToggleButton(description="log axis", layout=Layout(width="86px"))
-        self.smooth = ToggleButton(description="smooth", layout=Layout(width="86px"))
-        self.compare_row = HBox([self.log, self.smooth, self.shown], layout=Layout(display="none"))
-        self.heading = HTML()
+        self.cell_button = ToggleButton(
+            description="copy as cell", tooltip="The %%tpu_fit cell that trains the same", layout=Layout(width="130px")
+        )
+        self.cell_area = Textarea(layout=Layout(width="auto", max_width="900px", display="none"))
+        self.message = HTML(layout=Layout(margin="0"))
+        self.changes = HTML(layout=Layout(margin="0 0 6px 0"))
+        wrapped = {"flex_flow": "row wrap", "align_items": "center", "margin": "0"}
+        self.shown = HBox([], layout=Layout(flex="1 1 320px", overflow="hidden", **wrapped))
+        self.log = ToggleButton(
+            description="log axis", tooltip="Draw the values on a logarithmic axis", layout=Layout(width="86px")
+        )
+        self.smooth = ToggleButton(
+            description="smooth", tooltip="Draw a running mean in place of the curve", layout=Layout(width="86px")
+        )
+        self.compare_row = HBox([self.log, self.smooth, self.shown], layout=Layout(display="none", **wrapped))
+        self.heading = HTML(layout=Layout(margin="0 0 4px 0"))
         self.form: PanelForm | None = None
         self.box = VBox([], layout=Layout(max_width="1000px"))
         self._checks: dict[int, Any] = {}
+        self._looks: dict[int, int] = {}
         self.train_button.on_click(lambda _: self._ask_for_training())
         self.cell_button.observe(lambda _: self._show_cell(), "value")
         for switch in (self.log, self.smooth):
@@ -81,13 +94,13 @@ class Panel:
         Raises:
             TpuMagicError: The model or the data cannot be trained.
         """
-        from ipywidgets import HBox
+        from ipywidgets import HBox, Layout
 
         self._trials = make_trials(self)
         runtime = self._trials.runtime
-        self.form = PanelForm(self._settings, runtime.replicas, self._changed)
+        self.form = PanelForm(self._in_numbers(self._settings), runtime.replicas, self._changed)
         self.heading.value = f"<b>{escape(runtime.device)}, {escape(runtime.backend_title)} backend</b>"
-        buttons = HBox([self.train_button, self.cell_button])
+        buttons = HBox([self.train_button, self.cell_button], layout=Layout(margin="8px 0 2px 0"))
         self.box.children = (
             self.heading, self.form.box, buttons, self.cell_area, self.message, self.changes,
             self.stage_box, self.compare_row,
@@ -124,7 +137,7 @@ class Panel:
         if unknown:
             known = ", ".join(TrialSettings.__dataclass_fields__)
             raise TypeError(f"train() got an unexpected setting {unknown[0]!r}. Expected: {known}.")
-        self.form.fill(replace(self.form.settings, **settings))
+        self.form.fill(self._in_numbers(replace(self.form.settings, **settings)))
         self._changed()
         return self._run()
 
@@ -140,20 +153,37 @@ class Panel:
         # The widget is gone when the notebook is opened again; this picture below it stays.
         self._handles.append(display(self._comparison(), raw=True, display_id=True))
 
+    def _in_numbers(self, settings: TrialSettings) -> TrialSettings:
+        """Return the same settings as fields can show them: "keep" and a seed to be drawn as numbers."""
+        changed: dict[str, Any] = {}
+        if settings.batch_size == "keep":
+            changed["batch_size"] = self.trials.preview(settings).batch_size
+        if settings.learning_rate == "keep":
+            rate = self.trials.rate_of(settings, self.trials.preview(settings))
+            changed["learning_rate"] = "auto" if rate is None else rate  # "auto" leaves a schedule alone
+        if settings.seed is None:
+            changed["seed"] = randbelow(MOST_SEED)
+        return replace(settings, **changed)
+
     def _run(self) -> Run:
         """Train with what the form says."""
         assert self.form is not None
         settings = self.form.settings
-        self._say("")
-        self._lock(True)
-        before = len(self.runs)
+        with self._looking:
+            self._training = True
+            self._say("")
+            self.train_button.disabled = True
+            self.form.lock(True)
+        last = self.runs[-1] if self.runs else None
         try:
             return self.trials.train(settings)
         finally:
-            self._lock(False)
-            if self.runs and len(self.runs) >= before:
-                self._say(f"{self.runs[-1].title}: {ending_text(self.runs[-1])}.")
-            self.form.name.value = ""
+            self._training = False
+            self.form.forget_name()
+            self._changed()
+            if self.runs and self.runs[-1] is not last:
+                run = self.runs[-1]
+                self._say(f"{run.title}: {ending_text(run)}.", warn=run.status == "failed")
             self._list_runs()
             self._compare()
 
@@ -169,44 +199,44 @@ class Panel:
         except KeyboardInterrupt:
             self._say("Interrupted: the model keeps the weights so far.")
         except TpuMagicError as error:
-            self._say(str(error))
+            self._say(str(error), warn=True)
         except Exception as error:
             ours = explain(error)
             if ours is None:
                 raise
-            self._say(str(ours))
+            self._say(str(ours), warn=True)
         finally:
             self._asked = False
-
-    def _lock(self, locked: bool) -> None:
-        assert self.form is not None
-        self.train_button.disabled = locked
-        self.form.lock(locked)
 
     def _changed(self) -> None:
         """Show what the rules will change with these settings, or why they cannot be trained with."""
         assert self.form is not None
-        try:
-            settings = self.form.settings
-            prepared = self.trials.preview(settings)
-        except TpuMagicError as error:
-            self.train_button.disabled = True
-            self.form.lock(False)
-            self._say(str(error))
-            self.changes.value = ""
-            return
-        self.train_button.disabled = False
-        self._say("")
-        self.form.show(prepared, self.trials.rate_of(settings, prepared))
-        count = len(prepared.changes)
-        title = f"What the rules will change: {count if count else 'nothing'}"
-        table = changes_html(prepared.changes)
-        self.changes.value = f'<details><summary style="cursor:pointer">{title}</summary>{table}</details>'
-        self._show_cell()
+        with self._looking:
+            if self._training:
+                return
+            try:
+                settings = self.form.settings
+                prepared = self.trials.preview(settings)
+            except TpuMagicError as error:
+                self.train_button.disabled = True
+                self.form.lock(False)
+                self._say(str(error), warn=True)
+                self.changes.value = ""
+                return
+            self.train_button.disabled = False
+            self._say("")
+            self.form.show(prepared, self.trials.rate_of(settings, prepared))
+            count = len(prepared.changes)
+            title = f"What the rules will change: {count if count else 'nothing'}"
+            table = changes_html(prepared.changes)
+            self.changes.value = f'<details><summary style="cursor:pointer">{title}</summary>{table}</details>'
+            self._show_cell()
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, warn: bool = False) -> None:
         lines = "<br/>".join(escape(line) for line in text.splitlines())
-        self.message.value = f'<div role="status">{lines}</div>' if text else ""
+        style = "line-height:1.5;margin:4px 0;overflow-wrap:anywhere"
+        style += ";border-left:3px solid #D55E00;padding-left:8px" if warn else ""
+        self.message.value = f'<div role="status" style="{style}">{lines}</div>' if text else ""
 
     def _show_cell(self) -> None:
         assert self.form is not None
@@ -217,9 +247,12 @@ class Panel:
         arguments = {"x": self.trials.x, "y": self.trials.y, **self.trials.fit_arguments}
         names = getattr(self.shell, "user_ns", {})
         try:
-            self.cell_area.value = cell_text(self.form.settings, self.trials.model, arguments, names)
+            text = cell_text(self.form.settings, self.trials.model, arguments, names)
         except TpuMagicError as error:
-            self._say(str(error))
+            self._say(str(error), warn=True)
+            return
+        self.cell_area.value = text
+        self.cell_area.rows = len(text.splitlines()) + 1
 
     def _list_runs(self) -> None:
         from ipywidgets import Checkbox, Layout
@@ -228,11 +261,11 @@ class Panel:
         for run in self.runs:
             check = self._checks.get(run.number)
             if check is None:
-                check = Checkbox(
-                    True, description=run.title, indent=False, layout=Layout(width="auto", margin="0 12px 0 0")
-                )
+                layout = Layout(width="auto", max_width="100%", margin="2px 14px 2px 0")
+                check = Checkbox(True, description=run.title, indent=False, layout=layout)
                 check.observe(lambda _: self._compare_later(), "value")
             checks[run.number] = check
+            self._looks.setdefault(run.number, len(self._looks))
         self._checks = checks
         self.shown.children = tuple(checks.values())
         self.compare_row.layout.display = None if checks else "none"
@@ -249,5 +282,7 @@ class Panel:
         if not runs:
             text = "Every run is hidden: tick one above." if self.runs else NO_RUN
             return {"text/html": f"<div>{escape(text)}</div>", "text/plain": text}
-        options = ChartOptions(log=self.log.value, smoothing=SMOOTHING if self.smooth.value else 0.0)
+        # A run keeps its colour when another one is hidden or forgotten.
+        looks = tuple(self._looks.get(run.number, 0) for run in runs)
+        options = ChartOptions(self.log.value, SMOOTHING if self.smooth.value else 0.0, looks=looks)
         return compare_bundle(runs, options=options)

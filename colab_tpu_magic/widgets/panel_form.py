@@ -13,6 +13,8 @@ from ..training.trials import OPTIMIZERS, TrialSettings
 
 MOST_EPOCHS, MOST_ROWS, MOST_SEED = 100_000, 2**24, 2**32 - 1
 LABEL = {"description_width": "110px"}
+FIELDS_FROM = "116px"
+"""Where the fields begin, behind their labels."""
 
 
 class PanelForm:
@@ -33,46 +35,42 @@ class PanelForm:
         self.replicas = replicas
         self._on_change = on_change
         self._showing = False
-        field, narrow, tick = Layout(width="230px"), Layout(width="116px"), Layout(width="76px")
+        field, tick = Layout(width="240px"), Layout(width="70px", margin="2px 0 2px 8px")
+        wide, row = Layout(width="300px"), {"align_items": "center", "margin": "0"}
 
-        def number(text: str, most: int, least: int = 1) -> Any:
+        def number(text: str, most: int, least: int = 1, **settings: Any) -> Any:
+            settings = {"layout": field} | settings
             return BoundedIntText(
-                least, min=least, max=most, description=text, style=LABEL, layout=field, continuous_update=False
+                least, min=least, max=most, description=text, style=LABEL, continuous_update=False, **settings
             )
 
-        self.epochs = number("epochs", MOST_EPOCHS)
-        self.seed = number("seed", MOST_SEED, 0)
+        self.epochs = number("epochs", MOST_EPOCHS, layout=wide)
+        self.seed = number("seed", MOST_SEED, 0, layout=wide)
         self.batch = number("batch size", MOST_ROWS)
-        self.per_replica = BoundedIntText(1, min=1, max=MOST_ROWS, layout=narrow, continuous_update=False)
+        self.per_replica = number(f"= {replicas} replicas ×", MOST_ROWS)
         self.auto_batch = Checkbox(description="auto", indent=False, layout=tick)
         self.rate = FloatText(description="learning rate", style=LABEL, layout=field, continuous_update=False)
         self.auto_rate = Checkbox(description="auto", indent=False, layout=tick)
-        self.precision = Dropdown(options=PRECISIONS, description="precision", style=LABEL, layout=field)
-        self.optimizer = Dropdown(options=list(OPTIMIZERS), description="optimizer", style=LABEL, layout=field)
+        self.precision = Dropdown(options=PRECISIONS, description="precision", style=LABEL, layout=wide)
+        self.optimizer = Dropdown(options=list(OPTIMIZERS), description="optimizer", style=LABEL, layout=wide)
         self.name = Text(
-            description="name",
-            placeholder="made from the settings",
-            style=LABEL,
-            layout=Layout(width="330px"),
-            continuous_update=False,
+            description="name", placeholder="made from the settings", style=LABEL, layout=wide, continuous_update=False
         )
-        self.proceed = Checkbox(description="continue from the last run's weights", indent=False)
-        self.hint = HTML(layout=Layout(margin="0 0 4px 4px"))
-        replicas_text = HTML(
-            f'<div style="text-align:right">= {replicas} replica{"" if replicas == 1 else "s"} ×</div>',
-            layout=Layout(width="110px"),
+        self.proceed = Checkbox(
+            description="continue from the last run's weights",
+            indent=False,
+            layout=Layout(width="auto", margin=f"2px 0 2px {FIELDS_FROM}"),
         )
+        self.hint = HTML(layout=Layout(margin=f"0 0 6px {FIELDS_FROM}", max_width="260px"))
         left = [
-            HBox([self.batch, self.auto_batch]),
-            HBox([replicas_text, self.per_replica], layout=Layout(margin="0")),
+            HBox([self.batch, self.auto_batch], layout=Layout(**row)),
+            *([self.per_replica] if replicas > 1 else []),
             self.hint,
-            HBox([self.rate, self.auto_rate]),
+            HBox([self.rate, self.auto_rate], layout=Layout(**row)),
         ]
         right = [self.epochs, self.optimizer, self.precision, self.seed, self.name, self.proceed]
-        self.box = GridBox(
-            [VBox(left), VBox(right)],
-            layout=Layout(grid_template_columns="repeat(auto-fit, minmax(340px, 1fr))", max_width="900px"),
-        )
+        columns = "repeat(auto-fit, minmax(350px, 1fr))"
+        self.box = GridBox([VBox(left), VBox(right)], layout=Layout(grid_template_columns=columns, max_width="860px"))
         self.fields = (
             self.epochs, self.seed, self.batch, self.per_replica, self.auto_batch, self.rate, self.auto_rate,
             self.precision, self.optimizer, self.name, self.proceed,
@@ -115,6 +113,14 @@ class PanelForm:
         finally:
             self._showing = False
 
+    def forget_name(self) -> None:
+        """Empty the name: it belongs to one run."""
+        self._showing = True
+        try:
+            self.name.value = ""
+        finally:
+            self._showing = False
+
     def show(self, prepared: PreparedFit, rate: float | None) -> None:
         """Show what the settings come to: the values behind "auto", and the hint to the batch size.
 
@@ -125,12 +131,12 @@ class PanelForm:
         self._showing = True
         try:
             self._show_batch(prepared.batch_size)
-            if rate is not None:
+            if rate is not None and self.auto_rate.value:
                 self.rate.value = float(f"{rate:.4g}")
             steps = prepared.steps_per_epoch
             steps_text = f"{steps:,} step{'' if steps == 1 else 's'} an epoch. " if steps else ""
             suits = f"A TPU's matrix unit is filled by {ROWS_PER_REPLICA} rows per replica: {ROWS_PER_REPLICA * self.replicas:,}."
-            self.hint.value = f'<span style="font-size:12px;opacity:.8">{escape(steps_text + suits)}</span>'
+            self.hint.value = f'<div style="font-size:12px;line-height:1.4;opacity:.8">{escape(steps_text + suits)}</div>'
         finally:
             self._showing = False
         self.lock(False)

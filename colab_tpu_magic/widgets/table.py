@@ -43,7 +43,8 @@ def table_html(titles: Sequence[str], rows: Sequence[Sequence[Cell]], caption: s
         f'<th scope="col" style="{_CELL};border:0;font-weight:400;opacity:.7">{escape(title)}</th>' for title in titles
     )
     body = "".join(f'<tr style="background:none">{"".join(_cell(cell) for cell in row)}</tr>' for row in rows)
-    table = "border-collapse:collapse;border:0;margin:0;font-size:inherit;color:inherit"
+    # JupyterLab's sheet makes every column equally wide, so that a long name lies over the next column.
+    table = "table-layout:auto;border-collapse:collapse;border:0;margin:0;font-size:inherit;color:inherit"
     return (
         f'<div style="overflow-x:auto;font:13px/1.4 system-ui,-apple-system,Segoe UI,DejaVu Sans,sans-serif">'
         f'<table aria-label="{escape(caption)}" style="{table};font-variant-numeric:tabular-nums">'
