@@ -157,8 +157,9 @@ def _limit(plot: Plot, count: int) -> int:
 
 
 def _row(run: Run, metrics: Sequence[str], look: RunLook) -> list[Cell]:
+    # JupyterLab gives pictures a share of the width as their most, with which a column counts them as nothing wide.
     mark = (
-        '<svg width="26" height="8" aria-hidden="true" style="vertical-align:2px;margin-right:6px">'
+        '<svg width="26" height="8" aria-hidden="true" style="max-width:none;vertical-align:2px;margin-right:6px">'
         f'<path d="M0 4h26" stroke="{look.colour}" stroke-width="2.5"{look.dash_attribute}/></svg>'
     )
     return [

@@ -11,6 +11,7 @@ from .chart_data import PanelData, panels_of
 from .chart_options import ChartOptions
 from .points import Points
 from .run_cells import main_metrics
+from .text import final_metrics
 
 MOST_RUNS = 10
 FEW_RUNS = 4
@@ -94,7 +95,9 @@ def compared(
     for name in metric_names or main_metrics(runs) or ["loss"]:
         shown = [(index, run, by_run[index][name]) for index, run in enumerate(runs) if name in by_run[index]]
         log = options.log and any(data.log for _, _, data in shown)
-        panels[name] = [ComparedRun(run.title, looks[index], _over_epochs(run, data, log)) for index, run, data in shown]
+        panels[name] = [
+            ComparedRun(run.title, looks[index], _over_epochs(run, data, log)) for index, run, data in shown
+        ]
     return panels
 
 
@@ -123,14 +126,17 @@ def _over_epochs(run: Run, data: PanelData, log: bool) -> PanelData:
         return Points([before + step / per_epoch for step in points.xs], points.values)
 
     train = data.smoothed if data.smoothed is not None else data.train
+    # The figures of the table below: Keras' own of the last epoch where there are some.
+    finals = {name: values for name, *values in final_metrics(run)}
+    train_value, validation_value = finals.get(data.name, (data.train_value, data.validation_value))
     return PanelData(
         data.name,
         data.train_kind,
         moved(train),
         None,
         moved(data.validation),
-        data.train_value,
-        data.validation_value,
+        train_value,
+        validation_value,
         log,
         data.note,
     )

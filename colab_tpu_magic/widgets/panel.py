@@ -64,10 +64,10 @@ class Panel:
             description="copy as cell", tooltip="The %%tpu_fit cell that trains the same", layout=Layout(width="130px")
         )
         self.cell_area = Textarea(layout=Layout(width="auto", max_width="900px", display="none"))
-        self.message = HTML(layout=Layout(margin="0"))
-        self.changes = HTML(layout=Layout(margin="0 0 6px 0"))
+        self.message = HTML(layout=Layout(margin="0 2px"))
+        self.changes = HTML(layout=Layout(margin="0 2px 6px 2px"))
         wrapped = {"flex_flow": "row wrap", "align_items": "center", "margin": "0"}
-        self.shown = HBox([], layout=Layout(flex="1 1 320px", overflow="hidden", **wrapped))
+        self.shown = HBox([], layout=Layout(flex="1 1 320px", overflow="hidden", **wrapped | {"margin": "0 0 0 10px"}))
         self.log = ToggleButton(
             description="log axis", tooltip="Draw the values on a logarithmic axis", layout=Layout(width="86px")
         )
@@ -75,7 +75,7 @@ class Panel:
             description="smooth", tooltip="Draw a running mean in place of the curve", layout=Layout(width="86px")
         )
         self.compare_row = HBox([self.log, self.smooth, self.shown], layout=Layout(display="none", **wrapped))
-        self.heading = HTML(layout=Layout(margin="0 0 4px 0"))
+        self.heading = HTML(layout=Layout(margin="0 2px 4px 2px"))
         self.form: PanelForm | None = None
         self.box = VBox([], layout=Layout(max_width="1000px"))
         self._checks: dict[int, Any] = {}
@@ -220,6 +220,7 @@ class Panel:
             except TpuMagicError as error:
                 self.train_button.disabled = True
                 self.form.lock(False)
+                self.form.show_steps(None)
                 self._say(str(error), warn=True)
                 self.changes.value = ""
                 return
@@ -262,7 +263,7 @@ class Panel:
             check = self._checks.get(run.number)
             if check is None:
                 layout = Layout(width="auto", max_width="100%", margin="2px 14px 2px 0")
-                check = Checkbox(True, description=run.title, indent=False, layout=layout)
+                check = Checkbox(True, description=_label(run.title), indent=False, layout=layout)
                 check.observe(lambda _: self._compare_later(), "value")
             checks[run.number] = check
             self._looks.setdefault(run.number, len(self._looks))
@@ -286,3 +287,10 @@ class Panel:
         looks = tuple(self._looks.get(run.number, 0) for run in runs)
         options = ChartOptions(self.log.value, SMOOTHING if self.smooth.value else 0.0, looks=looks)
         return compare_bundle(runs, options=options)
+
+
+def _label(text: str) -> str:
+    """Return a text as the description of a widget: ipywidgets 7 puts it into the page as HTML, 8 as text."""
+    from ipywidgets import __version__
+
+    return escape(text) if int(__version__.split(".")[0]) < 8 else text

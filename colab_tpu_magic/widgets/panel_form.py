@@ -13,7 +13,7 @@ from ..training.trials import OPTIMIZERS, TrialSettings
 
 MOST_EPOCHS, MOST_ROWS, MOST_SEED = 100_000, 2**24, 2**32 - 1
 LABEL = {"description_width": "110px"}
-FIELDS_FROM = "116px"
+FIELDS_FROM = "120px"
 """Where the fields begin, behind their labels."""
 
 
@@ -133,13 +133,17 @@ class PanelForm:
             self._show_batch(prepared.batch_size)
             if rate is not None and self.auto_rate.value:
                 self.rate.value = float(f"{rate:.4g}")
-            steps = prepared.steps_per_epoch
-            steps_text = f"{steps:,} step{'' if steps == 1 else 's'} an epoch. " if steps else ""
-            suits = f"A TPU's matrix unit is filled by {ROWS_PER_REPLICA} rows per replica: {ROWS_PER_REPLICA * self.replicas:,}."
-            self.hint.value = f'<div style="font-size:12px;line-height:1.4;opacity:.8">{escape(steps_text + suits)}</div>'
+            self.show_steps(prepared.steps_per_epoch)
         finally:
             self._showing = False
         self.lock(False)
+
+    def show_steps(self, steps: int | None) -> None:
+        """Show the steps of an epoch where they are known, and what a TPU would like."""
+        steps_text = f"{steps:,} step{'' if steps == 1 else 's'} an epoch. " if steps else ""
+        filled = ROWS_PER_REPLICA * self.replicas
+        suits = f"A TPU's matrix unit is filled by {ROWS_PER_REPLICA} rows per replica: {filled:,}."
+        self.hint.value = f'<div style="font-size:12px;line-height:1.4;opacity:.8">{escape(steps_text + suits)}</div>'
 
     def lock(self, locked: bool) -> None:
         """Grey the fields out while a run lasts; those that "auto" rules are grey anyway."""
