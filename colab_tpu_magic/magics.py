@@ -279,11 +279,16 @@ class TpuMagics(Magics):
         except UsageError as error:
             name = method.__name__
             hint = "" if "Type:" in str(error) else f"\nType: %{name}? for the options"
-            if "unrecognized arguments: -" in str(error):
-                unknown = str(error).split("unrecognized arguments: ")[1].split()[0].split("=")[0]
-                flags = [flag for flag in method.parser._option_string_actions if flag.startswith("--")]
-                hint = f"\nExpected: an option that exists.\nType: {nearest(unknown, flags)}, or %{name}? for all"
-            raise UsageError(f"{error}{hint}") from None
+            flags = [flag for flag in method.parser._option_string_actions if flag.startswith("--")]
+            words = [word.split("=")[0] for word in line.split() if word.startswith("--")]
+            unknown = next((word for word in words if word not in flags), None)
+            if unknown is None:
+                raise UsageError(f"{error}{hint}") from None
+            # Not what argparse says: it may have stumbled over the value that stands behind the option.
+            raise UsageError(
+                f"unrecognized arguments: {unknown}\nExpected: an option that exists.\n"
+                f"Type: {nearest(unknown, flags)}, or %{name}? for all"
+            ) from None
 
     def _ours(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the Python API; show its errors as one message."""

@@ -46,7 +46,7 @@ class StartingPoint:
     def first_rate(self) -> Iterator[None]:
         """Give the model's own optimizer the learning rate that it began with, for a look ahead at a run from here."""
         inner = getattr(self.optimizer, "inner_optimizer", None) or self.optimizer
-        rate = getattr(inner, "_learning_rate", None)
+        rate: Any = getattr(inner, "_learning_rate", None)
         first = next((value for variable, value in self._values if variable is rate), None)
         if first is None:  # a schedule
             yield

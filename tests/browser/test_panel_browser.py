@@ -154,7 +154,7 @@ def use(panel: PanelPage, found: Seen) -> None:
     panel.type_into("epochs", 5000)
     panel.button("Train").click()
     panel.button("Stop").wait_for(timeout=30_000)
-    wait_until(lambda: "2 / 5000" in panel.cell.inner_text(), 60, "the second epoch")
+    wait_until(lambda: "/ 5000" in panel.cell.inner_text(), 60, "the first epochs")
     fields = panel.cell.locator(".widget-text input, .widget-dropdown select").all()
     found.fields_while_training = [one.is_enabled() for one in fields if one.is_visible()]
     panel.picture("training")
