@@ -109,7 +109,9 @@ class KernelMessages:
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
-        queue: Queue = Queue6(kernel) if hasattr(kernel, "msg_queue") else Queue7(kernel)
+        # 7.0 has a msg_queue too, which is not in use when there is a thread for the shell channel.
+        in_thread = getattr(kernel, "shell_channel_thread", None) is not None
+        queue: Queue = Queue6(kernel) if hasattr(kernel, "msg_queue") and not in_thread else Queue7(kernel)
         self.waiting = queue.waiting
 
     def comm_id_of(self, frames: Frames) -> str:

@@ -2,7 +2,8 @@
 
 No event loop is nested, and hooks around cells do not fire: what is for our widgets is handled, and everything
 else waits on in its order. On ipykernel 7.0 to 7.3 a front end may send widget messages to a thread of their own
-("subshells"); the kernel runs their handlers there, and nothing comes by here.
+("subshells"); the kernel runs their handlers there, and nothing comes by here. What arrives while a cell awaits
+something waits for the cell's end on ipykernel 7: the kernel has taken it out of the queue by then.
 """
 
 from __future__ import annotations

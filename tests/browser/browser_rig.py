@@ -54,11 +54,19 @@ class Lab:
     Attributes:
         url: Its address, without a slash at the end.
         folder: Where its notebooks lie.
+        settings: Where the settings of its extensions lie.
     """
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, settings: Path) -> None:
         self.url = url
         self.folder = folder
+        self.settings = settings
+
+    def set_settings(self, name: str, settings: dict[str, Any]) -> None:
+        """Replace what a user has set of one of Lab's extensions; a page that is opened later follows it."""
+        path = self.settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings), encoding="utf-8")
 
     def sessions(self, notebook: str) -> list[dict[str, Any]]:
         """Return the running sessions of a notebook."""
@@ -98,30 +106,31 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _register_this_python(data: Path) -> None:
+def _register(python: str, data: Path) -> None:
     spec = data / "kernels" / "python3"
     spec.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     text = json.dumps({"argv": argv, "display_name": "This Python", "language": "python"})
     (spec / "kernel.json").write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
+def running_lab(folder: Path, kernel_python: str = sys.executable) -> Iterator[Lab]:
     """Start JupyterLab with settings of its own, and end it and its kernels again.
 
     Args:
         folder: Where the notebooks lie.
+        kernel_python: The Python that runs the notebooks.
 
     Raises:
         AssertionError: When it does not answer within a minute; the message holds the end of its log.
     """
     home = Path(tempfile.mkdtemp(prefix="tpu-magic-lab-"))
+    port = _free_port()
+    lab = Lab(f"http://127.0.0.1:{port}", folder, home / "settings")
     for name, settings in SETTINGS.items():
-        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(settings), encoding="utf-8")
-    _register_this_python(home / "data")
+        lab.set_settings(name, settings)
+    _register(kernel_python, home / "data")
     environment = os.environ | {
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
@@ -131,7 +140,6 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         "IPYTHONDIR": str(home / "ipython"),
     }
     environment.pop("MPLBACKEND", None)
-    port = _free_port()
     log = home / "lab.log"
     with log.open("w") as output:
         server = subprocess.Popen(
@@ -141,7 +149,6 @@ def running_lab(folder: Path) -> Iterator[Lab]:
             stderr=output,
             start_new_session=True,
         )
-    lab = Lab(f"http://127.0.0.1:{port}", folder)
     try:
         wait_until(lambda: _answers(lab, server, log), START_TIMEOUT_SECONDS, "JupyterLab to start")
         yield lab

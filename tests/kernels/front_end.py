@@ -54,11 +54,11 @@ class FrontEnd:
         """Listen until a condition holds.
 
         Raises:
-            AssertionError: When it does not in time; the message holds what was heard.
+            AssertionError: When it does not in time; the message holds what was heard last.
         """
         deadline = time.monotonic() + seconds
         while not is_true():
-            assert time.monotonic() < deadline, [(one["msg_type"], one["content"]) for one in self.heard]
+            assert time.monotonic() < deadline, [(one["msg_type"], one["content"]) for one in self.heard[-8:]]
             self._listen()
 
     def wait_for_replies(self, *requests: str) -> None:
@@ -66,6 +66,14 @@ class FrontEnd:
         self.wait_for(
             lambda: all(self.reply_to(one) and "idle" in self.states_of(one) for one in requests),
         )
+
+    def wait_for_end_of_aborting(self) -> None:
+        """Send cells until one is not aborted: a kernel goes on aborting for a moment after the last queued one."""
+        status = "aborted"
+        while status == "aborted":
+            cell = self.execute("pass")
+            self.wait_for_replies(cell)
+            status = (self.reply_to(cell) or {})["status"]
 
     def text_of(self, request: str) -> str:
         """Return what a request printed so far."""
