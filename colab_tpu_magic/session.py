@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .errors import ModelError, OptionError
@@ -105,8 +106,20 @@ def fit(model: Any, x: Any = None, y: Any = None, *, options: FitOptions | None 
     return interceptor.runs[-1]
 
 
-def intercepting(options: FitOptions, shell: Any = None) -> Any:
-    """Return the context in which Keras calls train on the current runtime."""
+def intercepting(
+    options: FitOptions,
+    shell: Any = None,
+    stage: Any = None,
+    on_run: Callable[[Run], None] = lambda run: None,
+) -> Any:
+    """Return the context in which Keras calls train on the current runtime.
+
+    Args:
+        options: How to prepare each fit.
+        shell: The IPython shell; the one of this process when None.
+        stage: Where dashboards are shown; in the output of the running cell when None.
+        on_run: Called with each run before it starts.
+    """
     runtime = current_runtime()
     from .training.intercept import Interceptor
     from .widgets.live import LiveView, choose_view_kind
@@ -117,9 +130,13 @@ def intercepting(options: FitOptions, shell: Any = None) -> Any:
     def make_view(run: Run, verbose: Any) -> LiveView:
         # A verbose that the call gives means what it says: Keras' own bar, or nothing. Changes are told all the same.
         told = "none" if verbose in (0, False) or options.quiet else "changes"
-        return LiveView(run, kind if verbose is None else told, shell)
+        return LiveView(run, kind if verbose is None else told, shell, stage)
 
-    return Interceptor(runtime, options, make_view, session.keep)
+    def begin(run: Run) -> None:
+        session.keep(run)
+        on_run(run)
+
+    return Interceptor(runtime, options, make_view, begin)
 
 
 def _shell() -> Any:

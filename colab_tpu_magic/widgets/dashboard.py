@@ -12,6 +12,7 @@ from ..training.run import Run
 from .controls import Controls, close_widget
 from .header import HEADER_HEIGHT, header_html
 from .picture import warm_up
+from .stage import CellOutput, Stage
 from .static import run_bundle
 from .svg import chart_height, chart_svg
 from .text import run_summary
@@ -23,7 +24,6 @@ MIN_INTERVAL_SECONDS = 0.25
 MAX_DRAW_SHARE = 0.005
 # Drawings a little late keep to the beat: a caller that comes every 0.25 s must not miss its turn by a millisecond.
 SLACK_SECONDS = 0.05
-WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 class Dashboard:
@@ -33,10 +33,10 @@ class Dashboard:
         run: The run to show.
         control: Gets what the controls ask for; None shows no controls.
         shell: The IPython shell whose kernel delivers the clicks.
+        stage: Where to show it; in the output of the running cell when None.
     """
 
-    def __init__(self, run: Run, control: Control | None, shell: Any) -> None:
-        from IPython.display import display
+    def __init__(self, run: Run, control: Control | None, shell: Any, stage: Stage | None = None) -> None:
         from ipywidgets import HTML, Layout, VBox
 
         self.run = run
@@ -57,12 +57,8 @@ class Dashboard:
             if self.pump.reason:
                 self.controls.lock(self.pump.reason)
         self.box = VBox(parts, layout=Layout(overflow="hidden"))
-        # ipywidgets 7 displays itself and drops the display_id, so the bundle is made here.
-        bundle = {
-            "text/plain": f"Training on {run.device}. The live view needs a front end with widgets.",
-            WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id},
-        }
-        self._handle = display(bundle, raw=True, display_id=True)
+        self._stage = stage if stage is not None else CellOutput()
+        self._stage.show(self.box, f"Training on {run.device}. The live view needs a front end with widgets.")
         warm_up()
 
     def listen(self) -> None:
@@ -85,7 +81,7 @@ class Dashboard:
     def finish(self) -> None:
         """Put the static picture where the widgets were."""
         try:
-            self._handle.update(self._bundle(), raw=True)
+            self._stage.finish(self._bundle)
         finally:
             self._close()
 

@@ -12,6 +12,7 @@ from .text import PHASES, changes_text, epoch_line, run_summary
 if TYPE_CHECKING:
     from ..training.control import Control
     from .dashboard import Dashboard
+    from .stage import Stage
 
 WIDGET, TEXT, CHANGES, NONE = "widget", "text", "changes", "none"
 
@@ -38,6 +39,7 @@ class LiveView:
         run: The run to show.
         kind: ``"widget"``, ``"text"``, ``"changes"`` (only what was changed, at the end) or ``"none"``.
         shell: The IPython shell whose kernel delivers the clicks, None outside IPython.
+        stage: Where the dashboard is shown; in the output of the running cell when None.
 
     Example:
         >>> view = LiveView(Run("this machine's CPU"), kind="none")
@@ -45,13 +47,14 @@ class LiveView:
         (None, None, None)
     """
 
-    def __init__(self, run: Run, kind: str = WIDGET, shell: Any = None) -> None:
+    def __init__(self, run: Run, kind: str = WIDGET, shell: Any = None, stage: Stage | None = None) -> None:
         if kind not in (WIDGET, TEXT, CHANGES, NONE):
             msg = f"kind {kind!r} is not known. Expected: {WIDGET!r}, {TEXT!r}, {CHANGES!r} or {NONE!r}."
             raise ValueError(msg)
         self.run = run
         self.kind = kind
         self.shell = shell
+        self.stage = stage
         self.dashboard: Dashboard | None = None
         self._broken = False
         self._epoch = 0
@@ -67,7 +70,7 @@ class LiveView:
         if self.kind == WIDGET:
             from .dashboard import Dashboard
 
-            self.dashboard = Dashboard(self.run, control, self.shell)
+            self.dashboard = Dashboard(self.run, control, self.shell, self.stage)
         elif self.kind == TEXT:
             _print(f"{self.run.device}: {PHASES['compiling']}")
 
