@@ -8,7 +8,8 @@ pytest.importorskip("ipywidgets")
 from colab_tpu_magic.training.control import Control
 from colab_tpu_magic.widgets import dashboard
 from colab_tpu_magic.widgets.chart_options import ChartOptions
-from colab_tpu_magic.widgets.dashboard import MAX_DRAW_SHARE, WIDGET_MIME, Dashboard
+from colab_tpu_magic.widgets.dashboard import MAX_DRAW_SHARE, Dashboard
+from colab_tpu_magic.widgets.stage import WIDGET_MIME, InsideWidget
 from colab_tpu_magic.widgets.static import run_bundle
 from colab_tpu_magic.widgets.svg import chart_svg
 from colab_tpu_magic.widgets.text import run_summary
@@ -299,6 +300,20 @@ def test_what_stays_is_drawn_as_it_was_drawn_last(make_dashboard, output):
     expected = run_bundle(run, ChartOptions(log=True, smoothing=0.75))
     assert bundle["image/svg+xml"] == expected["image/svg+xml"] != run_bundle(run)["image/svg+xml"]
     assert bundle["text/html"] == expected["text/html"]
+
+
+def test_inside_another_widget_it_comes_and_goes_and_nothing_is_displayed(output, pump):
+    from ipywidgets import VBox
+
+    around = VBox()
+    before = open_widgets()
+    board = Dashboard(finished_run(), Control(), None, InsideWidget(around))
+    assert around.children == (board.box,)
+    board.finish()
+    assert around.children == ()
+    assert open_widgets() == before
+    assert output == type(output)()
+    around.close()
 
 
 def test_a_static_picture_that_fails_leaves_the_summary_and_no_widget(output, pump, monkeypatch):
