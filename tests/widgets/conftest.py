@@ -66,7 +66,8 @@ class Pump:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that only the test moves."""
     now = SimpleNamespace(seconds=1000.0)
-    monkeypatch.setattr(dashboard.time, "perf_counter", lambda: now.seconds)
+    for name in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(dashboard.time, name, lambda: now.seconds)
     return now
 
 

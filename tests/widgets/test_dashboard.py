@@ -100,6 +100,21 @@ def test_the_speed_is_that_of_the_training_without_what_came_between(shown, cloc
     assert seconds(3, 6, "training") == 6.0
 
 
+def test_epochs_shorter_than_the_time_between_two_drawings_have_a_speed(shown, clock):
+    run = training(latest_step_ms=(0.5, 1.5))
+    board = shown(run)
+    for epoch in range(1, 5):
+        run.epoch, run.step = epoch, 100 * epoch
+        clock.seconds += 0.3
+        board.update()
+        assert board.steps_per_second() == 500.0
+    run.phase = "validating"
+    run.latest_step_ms = (0.0, 4.0)
+    clock.seconds += 0.3
+    board.update()
+    assert board.steps_per_second() == 500.0
+
+
 def test_it_draws_at_most_four_times_a_second(shown, clock):
     board = shown(training())
     for _ in range(1000):
@@ -116,7 +131,7 @@ def test_a_caller_that_comes_every_quarter_of_a_second_is_drawn_almost_every_tim
     assert board.draws >= 95
 
 
-@pytest.mark.parametrize("cost", [0.005, 0.02])
+@pytest.mark.parametrize("cost", [0.002, 0.008])
 def test_costly_drawings_become_rare_so_that_they_take_half_a_percent_of_the_time(shown, clock, monkeypatch, cost):
     board = shown(training())
 
@@ -131,6 +146,36 @@ def test_costly_drawings_become_rare_so_that_they_take_half_a_percent_of_the_tim
         board.update()
     assert board.draws * cost == pytest.approx(MAX_DRAW_SHARE * (clock.seconds - began), rel=0.15)
     assert board.seconds_per_draw == pytest.approx(cost)
+
+
+def test_the_costliest_drawings_still_come_every_two_seconds(shown, clock, monkeypatch):
+    board = shown(training())
+
+    def slow_header(*_):
+        clock.seconds += 1.0
+        return ""
+
+    monkeypatch.setattr(dashboard, "header_html", slow_header)
+    began = clock.seconds
+    for _ in range(1_000):
+        clock.seconds += 0.02
+        board.update()
+    assert board.draws == pytest.approx((clock.seconds - began) / 2, abs=1)
+
+
+def test_a_drawing_that_waited_for_a_busy_machine_does_not_make_the_next_ones_rare(shown, clock, monkeypatch):
+    board = shown(training())
+    monkeypatch.setattr(dashboard.time, "thread_time", lambda: 0.0)
+
+    def interrupted_header(*_):
+        clock.seconds += 0.1
+        return ""
+
+    monkeypatch.setattr(dashboard, "header_html", interrupted_header)
+    for _ in range(500):
+        clock.seconds += 0.002
+        board.update()
+    assert board.draws >= 4
 
 
 def test_a_forced_update_is_drawn_at_once(shown, clock):
@@ -243,6 +288,20 @@ def test_listening_shows_the_true_rate_again_after_one_that_cannot_be(make_dashb
     pump.messages = [lambda: enter(board.controls.rate, -1.0)]
     board.listen()
     assert board.controls.rate.value == 0.001
+
+
+def test_a_rate_that_was_set_is_in_the_field_at_the_next_look_and_not_only_at_the_next_drawing(
+    make_dashboard, pump, clock
+):
+    control, run = Control(), training()
+    board = make_dashboard(run, control)
+    board.update()
+    pump.messages = [lambda: click(board.controls.half)]
+    board.listen()
+    run.learning_rate.add(run.step, control.take_rate())
+    board.listen()
+    assert board.draws == 1
+    assert board.controls.rate.value == 0.0005
 
 
 def test_half_twice_between_two_drawings_is_a_quarter(make_dashboard, pump, clock):
