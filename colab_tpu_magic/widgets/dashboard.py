@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..training.control import Control
 
 MIN_INTERVAL_SECONDS = 0.25
+# A chart that stands still for longer looks like a training that hangs.
+MAX_INTERVAL_SECONDS = 2.0
 MAX_DRAW_SHARE = 0.005
 # Drawings a little late keep to the beat: a caller that comes every 0.25 s must not miss its turn by a millisecond.
 SLACK_SECONDS = 0.05
@@ -66,8 +68,11 @@ class Dashboard:
         warm_up()
 
     def listen(self) -> None:
-        """Let the clicks through that have arrived."""
-        if self.pump is not None and self.controls is not None and self.pump.poll_now():
+        """Let the clicks through that have arrived, and show what has come of those before."""
+        if self.pump is None or self.controls is None:
+            return
+        self.pump.poll_now()
+        if not self.pump.reason:
             self.controls.refresh(self.run)
         if self._front_end is not None:
             self._front_end.ask()
@@ -78,12 +83,15 @@ class Dashboard:
         switched = self.controls is not None and self.controls.redraw
         if start < self._next_draw and not force and not switched:
             return
+        # Of this thread alone: on a busy machine a drawing takes long without costing much.
+        began = time.thread_time()
         self._draw(start)
-        spent = time.perf_counter() - start
+        spent = time.thread_time() - began
         self.seconds_per_draw = (self.seconds_per_draw + spent) / 2 if self.draws > 1 else spent
         due = self._next_draw if start - self._next_draw < SLACK_SECONDS else start
+        interval = min(max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE), MAX_INTERVAL_SECONDS)
         slow = self._front_end.pause_seconds() if self._front_end is not None else 0.0
-        self._next_draw = due + max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE, slow)
+        self._next_draw = due + max(interval, slow)
 
     def finish(self) -> None:
         """Put the static picture where the widgets were."""
@@ -93,10 +101,13 @@ class Dashboard:
             self._close()
 
     def steps_per_second(self) -> float | None:
-        """Training steps a second over the last drawings of an epoch, None before there are two."""
+        """Training steps a second over the last drawings of an epoch, None before it is known."""
         if len(self._samples) >= 2:
             (start, first, _), (end, last, _) = self._samples[0], self._samples[-1]
             self._rate = (last - first) / (end - start) if end > start else self._rate
+        elif self._samples and (milliseconds := sum(self.run.latest_step_ms or ())) > 0:
+            # An epoch may be shorter than the time between two drawings.
+            self._rate = 1000 / milliseconds
         return self._rate
 
     def _draw(self, now: float) -> None:
