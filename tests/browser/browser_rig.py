@@ -133,8 +133,6 @@ def running_lab(folder: Path, kernel_python: str = sys.executable) -> Iterator[L
     _register(kernel_python, home / "data")
     environment = os.environ | {
         "JUPYTER_CONFIG_DIR": str(home / "config"),
-        # In a virtual environment, its own kernel would come first.
-        "JUPYTER_PREFER_ENV_PATH": "0",
         "JUPYTER_DATA_DIR": str(home / "data"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
