@@ -8,6 +8,7 @@ shows on that thread what has come of them.
 from __future__ import annotations
 
 import math
+import threading
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,8 @@ class Controls:
         self.control = control
         self.options = ChartOptions()
         self.redraw = False
-        self._showing = False
+        self._rate = 0.0
+        self._showing_on: int | None = None
         # One layout for all of a width: each is a message to the front end of its own.
         layouts = {width: Layout(width=width, margin="2px 4px 2px 0") for width in ("56px", "86px", "110px", "200px")}
 
@@ -81,9 +83,9 @@ class Controls:
     def _connect(self) -> None:
         self.stop.on_click(lambda _: self.control.stopping.set())
         self.pause.observe(lambda change: self._set_pause(change["new"]), "value")
-        self.rate.observe(lambda change: self._want(change["new"]), "value")
-        self.half.on_click(lambda _: self._want(self._rate_now() / 2))
-        self.double.on_click(lambda _: self._want(self._rate_now() * 2))
+        self.rate.observe(lambda change: self._typed(change["new"]), "value")
+        self.half.on_click(lambda _: self._want(self._rate / 2))
+        self.double.on_click(lambda _: self._want(self._rate * 2))
         for switch in self.drawing:
             switch.observe(lambda _: self._set_options(), "value")
 
@@ -97,29 +99,26 @@ class Controls:
             return
         for widget in self.widgets:
             widget.disabled = True
+        # Nobody could resume it.
+        self.pause.value = False
+        self._name_pause()
         self._say(f"{reason} {OTHER_WAY}")
 
     def refresh(self, run: Run) -> None:
         """Show what has come of the clicks: on the thread that trains, when the chart is drawn."""
         control = self.control
-        self._showing = True
-        try:
-            if control.stopping.is_set() and not self.stop.disabled:
-                self.stop.description = "Stopping…"
-                for widget in (*self.acting, *self.rating):
-                    widget.disabled = True
-            paused = self.pause.value
-            if (text := "Resume" if paused else "Pause") != self.pause.description:
-                self.pause.description, self.pause.icon = text, "play" if paused else "pause"
-            locked = bool(control.rate_lock) or control.stopping.is_set()
-            if self.rate.disabled != locked:
-                for widget in self.rating:
-                    widget.disabled = locked
-            self._say(f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else "")
-            if run.learning_rate.values and control.wanted_rate is None:
-                self._show_rate(run.learning_rate.values[-1])
-        finally:
-            self._showing = False
+        if control.stopping.is_set() and not self.stop.disabled:
+            self.stop.description = "Stopping…"
+            for widget in (*self.acting, *self.rating):
+                widget.disabled = True
+        self._name_pause()
+        locked = bool(control.rate_lock) or control.stopping.is_set()
+        if self.rate.disabled != locked:
+            for widget in self.rating:
+                widget.disabled = locked
+        self._say(f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else "")
+        if run.learning_rate.values and control.wanted_rate is None:
+            self._show_rate(run.learning_rate.values[-1])
 
     def close(self) -> None:
         """Close every widget of the row."""
@@ -133,17 +132,29 @@ class Controls:
             self.note.layout.display = None if text else "none"
 
     def _show_rate(self, rate: float) -> None:
+        self._rate = rate
         short = float(f"{rate:.4g}")
         if self.rate.value != short:
-            self.rate.value = short
+            self._showing_on = threading.get_ident()
+            try:
+                self.rate.value = short
+            finally:
+                self._showing_on = None
 
-    def _rate_now(self) -> float:
-        wanted = self.control.wanted_rate
-        return self.rate.value if wanted is None else wanted
+    def _typed(self, rate: float) -> None:
+        # The field also changes when it is shown what is; a person may type at that moment on another thread.
+        if self._showing_on != threading.get_ident():
+            self._want(rate)
 
     def _want(self, rate: float) -> None:
-        if not self._showing and math.isfinite(rate) and rate > 0:
-            self.control.wanted_rate = rate
+        if math.isfinite(rate) and rate > 0:
+            # Kept here too: a second "× ½" may come when the first is done but not yet shown.
+            self._rate = self.control.wanted_rate = rate
+
+    def _name_pause(self) -> None:
+        paused = self.pause.value
+        if (text := "Resume" if paused else "Pause") != self.pause.description:
+            self.pause.description, self.pause.icon = text, "play" if paused else "pause"
 
     def _set_pause(self, paused: bool) -> None:
         if paused:

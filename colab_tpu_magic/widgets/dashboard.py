@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..training.message_pump import MessagePump, pump_for
 from ..training.run import Run
 from .controls import Controls, close_widget
+from .front_end import FrontEnd
 from .header import HEADER_HEIGHT, header_html
 from .picture import warm_up
 from .stage import CellOutput, Stage
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ..training.control import Control
 
 MIN_INTERVAL_SECONDS = 0.25
+# A chart that stands still for longer looks like a training that hangs.
+MAX_INTERVAL_SECONDS = 2.0
 MAX_DRAW_SHARE = 0.005
 # Drawings a little late keep to the beat: a caller that comes every 0.25 s must not miss its turn by a millisecond.
 SLACK_SECONDS = 0.05
@@ -48,23 +51,31 @@ class Dashboard:
         self._rate: float | None = None
         self.controls = Controls(control) if control is not None else None
         self.pump: MessagePump | None = None
+        self._front_end: FrontEnd | None = None
         self._header = HTML(header_html(run, None), layout=Layout(height=f"{HEADER_HEIGHT}px", margin="0"))
         self._chart = HTML(chart_svg(run), layout=Layout(height=f"{chart_height(run)}px", margin="0"))
         parts = [self._header, self._chart]
         if self.controls is not None:
             parts.insert(0, self.controls.box)
-            self.pump = pump_for(shell, self.controls.widgets)
+            self.pump = pump_for(shell, [*self.controls.widgets, self._header])
             if self.pump.reason:
                 self.controls.lock(self.pump.reason)
+            else:
+                self._front_end = FrontEnd(self._chart, self._header)
         self.box = VBox(parts, layout=Layout(overflow="hidden"))
         self._stage = stage if stage is not None else CellOutput()
         self._stage.show(self.box, f"Training on {run.device}. The live view needs a front end with widgets.")
         warm_up()
 
     def listen(self) -> None:
-        """Let the clicks through that have arrived."""
-        if self.pump is not None and self.controls is not None and self.pump.poll_now():
+        """Let the clicks through that have arrived, and show what has come of those before."""
+        if self.pump is None or self.controls is None:
+            return
+        self.pump.poll_now()
+        if not self.pump.reason:
             self.controls.refresh(self.run)
+        if self._front_end is not None:
+            self._front_end.ask()
 
     def update(self, force: bool = False) -> None:
         """Draw the run as it is now, unless the last drawing is too recent and nothing was switched."""
@@ -72,11 +83,15 @@ class Dashboard:
         switched = self.controls is not None and self.controls.redraw
         if start < self._next_draw and not force and not switched:
             return
+        # Of this thread alone: on a busy machine a drawing takes long without costing much.
+        began = time.thread_time()
         self._draw(start)
-        spent = time.perf_counter() - start
+        spent = time.thread_time() - began
         self.seconds_per_draw = (self.seconds_per_draw + spent) / 2 if self.draws > 1 else spent
         due = self._next_draw if start - self._next_draw < SLACK_SECONDS else start
-        self._next_draw = due + max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE)
+        interval = min(max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE), MAX_INTERVAL_SECONDS)
+        slow = self._front_end.pause_seconds() if self._front_end is not None else 0.0
+        self._next_draw = due + max(interval, slow)
 
     def finish(self) -> None:
         """Put the static picture where the widgets were."""
@@ -86,10 +101,13 @@ class Dashboard:
             self._close()
 
     def steps_per_second(self) -> float | None:
-        """Training steps a second over the last drawings of an epoch, None before there are two."""
+        """Training steps a second over the last drawings of an epoch, None before it is known."""
         if len(self._samples) >= 2:
             (start, first, _), (end, last, _) = self._samples[0], self._samples[-1]
             self._rate = (last - first) / (end - start) if end > start else self._rate
+        elif self._samples and (milliseconds := sum(self.run.latest_step_ms or ())) > 0:
+            # An epoch may be shorter than the time between two drawings.
+            self._rate = 1000 / milliseconds
         return self._rate
 
     def _draw(self, now: float) -> None:
@@ -134,6 +152,8 @@ class Dashboard:
     def _close(self) -> None:
         if self.controls is not None:
             self.controls.close()
+        if self._front_end is not None:
+            self._front_end.close()
         for widget in (self._header, self._chart, self.box):
             close_widget(widget)
 

@@ -73,7 +73,7 @@ def _cells(run: Run, steps_per_second: float | None) -> tuple[tuple[str, str], .
     of_epoch = f" / {run.steps_per_epoch:,}" if run.steps_per_epoch else ""
     epoch_left, run_left = seconds_left(run, steps_per_second)
     return (
-        ("epoch", f"{max(1, run.epoch)} / {run.epochs}"),
+        ("epoch", f"{max(1, run.epoch):,} / {run.epochs:,}"),
         ("step", f"{run.epoch_step:,}{of_epoch}"),
         ("steps/s", number_text(steps_per_second) if steps_per_second is not None else "–"),
         ("examples/s", rate_text(examples, "").removesuffix(" /s")),

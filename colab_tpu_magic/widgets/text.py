@@ -39,7 +39,7 @@ def batch_text(run: Run) -> str:
 
 def progress_text(run: Run) -> str:
     """Write how far the run came: ``"epoch 3 of 5, 1,250 steps"``."""
-    return f"epoch {run.epoch} of {run.epochs}, {run.step:,} step{'' if run.step == 1 else 's'}"
+    return f"epoch {run.epoch:,} of {run.epochs:,}, {run.step:,} step{'' if run.step == 1 else 's'}"
 
 
 def ending_text(run: Run) -> str:

@@ -138,6 +138,8 @@ def running_lab(folder: Path, kernel_python: str = sys.executable) -> Iterator[L
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "IPYTHONDIR": str(home / "ipython"),
+        # Else the kernel that a virtual environment brings comes before the one registered here.
+        "JUPYTER_PREFER_ENV_PATH": "0",
     }
     environment.pop("MPLBACKEND", None)
     log = home / "lab.log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -154,7 +155,7 @@ def use(panel: PanelPage, found: Seen) -> None:
     panel.type_into("epochs", 5000)
     panel.button("Train").click()
     panel.button("Stop").wait_for(timeout=30_000)
-    wait_until(lambda: "/ 5000" in panel.cell.inner_text(), 60, "the first epochs")
+    wait_until(lambda: re.search(r"\b([2-9]|\d\d+) / 5,?000", panel.cell.inner_text()), 60, "the first epochs")
     fields = panel.cell.locator(".widget-text input, .widget-dropdown select").all()
     found.fields_while_training = [one.is_enabled() for one in fields if one.is_visible()]
     panel.picture("training")
@@ -189,6 +190,7 @@ def look_at_other_sizes_and_colours(panel: PanelPage) -> None:
     page.hover('.lm-Menu-itemLabel:text-is("Theme")')
     page.click('.lm-Menu-itemLabel:text-is("JupyterLab Dark")')
     page.wait_for_selector("body[data-jp-theme-light='false']", state="attached", timeout=10_000)
+    page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=20_000)
     panel.picture("dark")
 
 
