@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `panel`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
 from .options import ConnectOptions, FitOptions
-from .session import connect, fit
+from .session import connect, fit, panel
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
@@ -40,6 +40,7 @@ __all__ = [
     "fit",
     "last_run",
     "load_ipython_extension",
+    "panel",
     "runs",
     "runtime",
     "unload_ipython_extension",

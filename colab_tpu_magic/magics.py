@@ -21,7 +21,9 @@ from .explain import explain
 from .kernel import restart
 from .magic_options import options_of
 from .options import ConnectOptions, FitOptions, declared
-from .session import connect, fit, intercepting, session
+from .session import connect, fit, intercepting, panel, session, show_runs
+
+PANEL_LINE = "%tpu_panel model x y --validation x_val y_val"
 
 
 def _help(name: str) -> str:
@@ -118,6 +120,63 @@ class TpuMagics(Magics):
         values = [self._evaluate(name) for name in arguments.target]
         return self._ours(fit, *values[:3], options=options)
 
+    @magic_arguments()
+    @argument("target", nargs="+", help="A compiled model and its data: model x y.")
+    @argument("--validation", nargs="+", metavar="DATA", help="Validation data: x_val y_val, or a dataset.")
+    @argument("--epochs", type=int, default=5, metavar="N", help="Epochs that the form shows at first.")
+    @line_magic
+    def tpu_panel(self, line: str) -> Any:
+        """Show a form to train a model with, as often as wanted, and to compare the runs.
+
+        Epochs, batch size, learning rate, precision, optimizer and seed are fields; what the rules
+        will change is shown as you type. Train, Pause and Stop are buttons, and the last ten runs
+        lie over each other in one chart. Each run starts from the same weights unless it is to
+        continue. It trains as `%%tpu_fit` does, and gives you that cell to copy.
+
+        Examples::
+
+            %tpu_panel model x_train y_train --validation x_test y_test
+            panel = %tpu_panel model dataset --epochs 3
+        """
+        __tracebackhide__ = True
+        arguments = self._parse(self.tpu_panel, line)
+        model, *data = [self._evaluate(name, PANEL_LINE) for name in arguments.target]
+        if not 1 <= len(data) <= 2:
+            raise UsageError(
+                f"%tpu_panel got a model and {len(data)} data arguments.\n"
+                "Expected: a model, its inputs, and its targets unless they are in a dataset.\n"
+                f"Type: {PANEL_LINE}"
+            )
+        settings: dict[str, Any] = {"epochs": arguments.epochs}
+        if arguments.validation:
+            parts = [self._evaluate(name, PANEL_LINE) for name in arguments.validation]
+            settings["validation_data"] = parts[0] if len(parts) == 1 else tuple(parts)
+        announce = session.runtime is None
+        made = self._ours(panel, model, *data, **settings)
+        if announce:
+            self._show_card(session.runtime)
+        return made
+
+    @magic_arguments()
+    @argument("numbers", nargs="*", type=int, help="Runs to draw over each other, by their numbers; none lists all.")
+    @argument("--csv", metavar="FILE", help="Also write the series of the runs to this file.")
+    @line_magic
+    def tpu_runs(self, line: str) -> None:
+        """List the runs of this kernel, draw some over each other, or write their series to a file.
+
+        Examples::
+
+            %tpu_runs
+            %tpu_runs 2 5
+            %tpu_runs --csv runs.csv
+        """
+        __tracebackhide__ = True
+        arguments = self._parse(self.tpu_runs, line)
+        bundle = self._ours(show_runs, tuple(arguments.numbers), arguments.csv)
+        self._show(bundle)
+        if arguments.csv:
+            print(f"Written: {arguments.csv}")
+
     @line_magic
     def tpu_status(self, line: str) -> None:
         """Show the connected runtime and the last run.
@@ -198,14 +257,14 @@ class TpuMagics(Magics):
             raise UsageError(interceptor.nothing_trained())
         return value
 
-    def _evaluate(self, name: str) -> Any:
+    def _evaluate(self, name: str, line: str = "%tpu_fit model.fit(x, y)") -> Any:
         try:
             return eval(name, self.shell.user_ns)
         except Exception as error:
             raise UsageError(
                 f"{name!r} cannot be used: {error}.\n"
                 "Expected: a call, or the names of a compiled model and its data that exist.\n"
-                "Type: %tpu_fit model.fit(x, y)"
+                f"Type: {line}"
             ) from None
 
     def _check_free(self, name: str) -> None:
@@ -237,20 +296,22 @@ class TpuMagics(Magics):
     def _show_card(self, runtime: Any) -> None:
         from .widgets.connection import connection_card
 
-        bundle = connection_card(runtime)
+        self._show(connection_card(runtime))
+
+    def _show(self, bundle: dict[str, str]) -> None:
         if hasattr(self.shell, "kernel"):
             display(bundle, raw=True)
         else:
             print(bundle["text/plain"])
 
 
-for _method in (TpuMagics.tpu_connect, TpuMagics.tpu_fit):
+for _method in (TpuMagics.tpu_connect, TpuMagics.tpu_fit, TpuMagics.tpu_panel, TpuMagics.tpu_runs):
     # A misspelt or shortened option must not pass for another one.
     _method.parser.allow_abbrev = False
 
 
 def _order(name: str) -> tuple[int, str]:
-    first = ("tpu_connect", "tpu_fit", "tpu_status")
+    first = ("tpu_connect", "tpu_fit", "tpu_panel", "tpu_runs", "tpu_status")
     return (first.index(name) if name in first else len(first), name)
 
 

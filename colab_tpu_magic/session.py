@@ -11,6 +11,7 @@ from .options import ConnectOptions, FitOptions
 if TYPE_CHECKING:
     from .backends.base import Runtime
     from .training.run import Run
+    from .widgets.panel import Panel
 
 MAX_RUNS = 100
 
@@ -104,6 +105,86 @@ def fit(model: Any, x: Any = None, y: Any = None, *, options: FitOptions | None 
     with intercepting(options) as interceptor:
         _checked(model).fit(x, y, **keras_arguments)
     return interceptor.runs[-1]
+
+
+def panel(
+    model: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    epochs: int = 5,
+    batch_size: int | str = "auto",
+    learning_rate: float | str = "auto",
+    precision: str = "keep",
+    optimizer: str = "as compiled",
+    seed: int = 0,
+    **keras_arguments: Any,
+) -> Panel:
+    """Return the training panel: a form to train a model with, as often as wanted, and to compare the runs.
+
+    Args:
+        model: A compiled Keras model; it holds the weights of the last run.
+        x: Inputs: arrays of shape ``(rows, ...)``, or a dataset that can be read again.
+        y: Targets, with arrays only.
+        epochs: What the form shows at first, like the following.
+        batch_size: Global batch size in rows, or ``"auto"``.
+        learning_rate: A rate, or ``"auto"``.
+        precision: ``"keep"``, ``"float32"`` or ``"bfloat16"``.
+        optimizer: ``"as compiled"``, ``"sgd"``, ``"sgd, momentum 0.9"``, ``"rmsprop"``, ``"adam"``,
+            ``"adamw"`` or ``"lion"``.
+        seed: Seeds the shuffle and the random layers of each run.
+        **keras_arguments: Everything else ``model.fit`` takes, such as ``validation_data``.
+
+    Raises:
+        DataError: When the data cannot be used.
+        ModelError: When the model cannot be trained.
+        OptionError: When a setting cannot be trained with.
+
+    Example:
+        >>> panel(model, x, y, validation_data=(x_val, y_val))  # doctest: +SKIP
+    """
+    runtime = current_runtime()
+    from .training.trials import Trials, TrialSettings
+    from .widgets.panel import Panel
+
+    settings = TrialSettings(epochs, batch_size, learning_rate, precision, optimizer, seed)
+    shell = _shell()
+
+    def make_trials(made: Panel) -> Trials:
+        def train(options: FitOptions, on_run: Callable[[Run], None]) -> Any:
+            return intercepting(options, shell, made.stage, on_run)
+
+        return Trials(_checked(model), x, y, keras_arguments, runtime, train)
+
+    return Panel(settings, shell).open(make_trials)
+
+
+def show_runs(numbers: tuple[int, ...] = (), csv: str | None = None) -> dict[str, str]:
+    """Return the runs of this process as a MIME bundle: all in a list, or some over each other in one picture.
+
+    Args:
+        numbers: Which runs, by their numbers; all when empty.
+        csv: Also write their series to this file.
+
+    Raises:
+        OptionError: There is no such run, or the file cannot be written.
+    """
+    from .training.series_csv import write_csv
+    from .widgets.compare import compare_bundle
+    from .widgets.runs_view import runs_bundle
+
+    known = {run.number: run for run in session.runs}
+    unknown = [number for number in numbers if number not in known]
+    if unknown:
+        raise OptionError(
+            f"There is no run {unknown[0]}.",
+            expected=f"numbers from {min(known)} to {max(known)}." if known else "a run: train something first.",
+            type_next="%tpu_runs" if known else "%%tpu_fit above a cell that trains",
+        )
+    runs = [known[number] for number in numbers] if numbers else list(known.values())
+    if csv is not None:
+        write_csv(runs, csv)
+    return compare_bundle(runs) if numbers else runs_bundle(runs)
 
 
 def intercepting(

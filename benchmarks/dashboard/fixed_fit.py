@@ -65,22 +65,23 @@ class FixedFit:
         self._done = 0
         self.model.stop_training = False
 
-    def callback_list(self, callbacks: list[Any], verbose: int = 0, kind: Any = keras.callbacks.CallbackList) -> Any:
+    def arguments(self, verbose: int = 0) -> dict[str, Any]:
+        """Return what Keras' fit tells its list of callbacks.
+
+        Args:
+            verbose: 1 for Keras' own bar.
+        """
+        return {"verbose": verbose, "epochs": self.epochs, "steps": self.steps, "model": self.model}
+
+    def callback_list(self, callbacks: list[Any], verbose: int = 0) -> Any:
         """Return the list of callbacks that Keras' fit would make.
 
         Args:
             callbacks: The contender's.
             verbose: 1 for Keras' own bar.
-            kind: The class, called as Keras' fit calls its own.
         """
-        return kind(
-            callbacks,
-            add_history=True,
-            add_progbar=verbose != 0,
-            verbose=verbose,
-            epochs=self.epochs,
-            steps=self.steps,
-            model=self.model,
+        return keras.callbacks.CallbackList(
+            callbacks, add_history=True, add_progbar=verbose != 0, **self.arguments(verbose)
         )
 
     def run(self, callbacks: Any) -> None:

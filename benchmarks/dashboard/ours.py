@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import jax
+from IPython import get_ipython
 
 from colab_tpu_magic.backends.jax import JaxEngine
+from colab_tpu_magic.rewrite.feed import Feed
 from colab_tpu_magic.training.callback import Monitor
+from colab_tpu_magic.training.callback_list import WatchedCallbacks
 from colab_tpu_magic.training.control import Control
 from colab_tpu_magic.training.run import Run
 from colab_tpu_magic.widgets.live import WIDGET, LiveView
@@ -30,12 +32,13 @@ def dashboard(fit: FixedFit) -> Iterator[Any]:
     )
     # The engine is the real one, so reading the metrics costs here what it costs in a fit.
     engine = JaxEngine(jax.devices("cpu")[:1])
-    feed: Any = SimpleNamespace(error=None, once=False, rows_given=0, batch_size=ROWS)
-    view = LiveView(run, WIDGET)
-    monitor = Monitor(run, engine, view, Control(), feed)
-    view.show()
+    feed = Feed(lambda: iter(()), (), ROWS, ROWS, None)
+    control = Control()
+    view = LiveView(run, WIDGET, get_ipython())
+    monitor = Monitor(run, engine, view, control, feed)
+    view.show(control)
     try:
-        yield fit.callback_list([monitor])
+        yield WatchedCallbacks(monitor, [monitor], add_history=True, **fit.arguments())
         run.status = "completed"
     finally:
         run.phase = "done"

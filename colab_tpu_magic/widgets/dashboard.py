@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..training.message_pump import MessagePump, pump_for
 from ..training.run import Run
 from .controls import Controls, close_widget
+from .front_end import FrontEnd
 from .header import HEADER_HEIGHT, header_html
 from .picture import warm_up
 from .stage import CellOutput, Stage
@@ -50,14 +51,17 @@ class Dashboard:
         self._rate: float | None = None
         self.controls = Controls(control) if control is not None else None
         self.pump: MessagePump | None = None
+        self._front_end: FrontEnd | None = None
         self._header = HTML(header_html(run, None), layout=Layout(height=f"{HEADER_HEIGHT}px", margin="0"))
         self._chart = HTML(chart_svg(run), layout=Layout(height=f"{chart_height(run)}px", margin="0"))
         parts = [self._header, self._chart]
         if self.controls is not None:
             parts.insert(0, self.controls.box)
-            self.pump = pump_for(shell, self.controls.widgets)
+            self.pump = pump_for(shell, [*self.controls.widgets, self._header])
             if self.pump.reason:
                 self.controls.lock(self.pump.reason)
+            else:
+                self._front_end = FrontEnd(self._chart, self._header)
         self.box = VBox(parts, layout=Layout(overflow="hidden"))
         self._stage = stage if stage is not None else CellOutput()
         self._stage.show(self.box, f"Training on {run.device}. The live view needs a front end with widgets.")
@@ -70,6 +74,8 @@ class Dashboard:
         self.pump.poll_now()
         if not self.pump.reason:
             self.controls.refresh(self.run)
+        if self._front_end is not None:
+            self._front_end.ask()
 
     def update(self, force: bool = False) -> None:
         """Draw the run as it is now, unless the last drawing is too recent and nothing was switched."""
@@ -83,8 +89,9 @@ class Dashboard:
         spent = time.thread_time() - began
         self.seconds_per_draw = (self.seconds_per_draw + spent) / 2 if self.draws > 1 else spent
         due = self._next_draw if start - self._next_draw < SLACK_SECONDS else start
-        interval = max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE)
-        self._next_draw = due + min(interval, MAX_INTERVAL_SECONDS)
+        cost = min(self.seconds_per_draw / MAX_DRAW_SHARE, MAX_INTERVAL_SECONDS)
+        slow = self._front_end.pause_seconds() if self._front_end is not None else 0.0
+        self._next_draw = due + max(MIN_INTERVAL_SECONDS, cost, slow)
 
     def finish(self) -> None:
         """Put the static picture where the widgets were."""
@@ -145,6 +152,8 @@ class Dashboard:
     def _close(self) -> None:
         if self.controls is not None:
             self.controls.close()
+        if self._front_end is not None:
+            self._front_end.close()
         for widget in (self._header, self._chart, self.box):
             close_widget(widget)
 

@@ -1,0 +1,52 @@
+"""Short runs of the benchmarks in a real kernel, so that they do not rot."""
+
+import pytest
+
+from benchmarks.cells import kernel_for, run_cell, value_of
+from benchmarks.dashboard.contenders import NONE
+from benchmarks.real_fit import Setting, fit_once
+
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def measuring_kernel():
+    with kernel_for(KERAS_BACKEND="jax", JAX_PLATFORMS="cpu") as kernel:
+        run_cell(kernel, "from benchmarks.dashboard.measure import measure")
+        yield kernel
+
+
+@pytest.mark.parametrize("name", [NONE, "ours", "keras"])
+def test_a_short_fit_is_measured_in_a_real_kernel(measuring_kernel, name):
+    cell = run_cell(measuring_kernel, f"found = measure({name!r}, epochs=2, steps=20, step_seconds=0.001)")
+    found = value_of(measuring_kernel, "found")
+    assert set(found) == {
+        f"{phase}_{clock}" for phase in ("start", "loop", "end") for clock in ("wall", "cpu", "helpers")
+    }
+    assert found["loop_wall"] >= 2 * 20 * 0.001
+    assert 0 < found["loop_cpu"] < found["loop_wall"] * 2
+    assert (cell.sent_bytes["loop"] > 500) == (name != NONE)
+    assert (cell.sent_bytes["end"] > 10_000) == (name == "ours"), "the picture that stays counts at the end"
+
+
+def test_memory_is_read_after_each_total(measuring_kernel):
+    code = "from benchmarks.memory import growth; grown = growth('ours', (1000, 3000), True)"
+    run_cell(measuring_kernel, code)
+    first, last = value_of(measuring_kernel, "grown")
+    assert set(first) == {"rss_bytes", "python_bytes", "batch_seconds"}
+    assert 0 < first["batch_seconds"] < 0.1
+    assert last["python_bytes"] < 2**20
+
+
+def test_a_cell_that_raises_is_told(measuring_kernel):
+    with pytest.raises(RuntimeError, match="KeyError: 'nobody else'"):
+        run_cell(measuring_kernel, "measure('nobody else', 1, 1, 0.0)")
+
+
+def test_a_real_fit_is_timed_after_its_first_epoch():
+    found = fit_once(Setting("jax", 1), "dashboard", epochs=2)
+    assert found["epochs"] == 2
+    assert 0 < found["step_seconds"] < 0.5
+    assert 0 < found["step_cpu_seconds"] < 2.0
+    assert 0 < found["loss"] < 1
+    assert found["sent_bytes"] > 10_000
