@@ -113,8 +113,8 @@ def fit_once(setting: Setting, way: str, epochs: int) -> dict[str, Any]:
 
 
 def epochs_for(seconds: float, trial: dict[str, Any]) -> int:
-    """Return how many epochs take at least that long after the first, going by a trial."""
-    return 1 + max(TRIAL_EPOCHS, math.ceil(seconds / (STEPS * trial["step_seconds"])))
+    """Return how many epochs take at least that long after the first, going by the fastest epoch of a trial."""
+    return 1 + max(TRIAL_EPOCHS, math.ceil(seconds / (STEPS * trial["fastest_step_seconds"])))
 
 
 def _arguments() -> argparse.Namespace:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -42,32 +43,13 @@ def main() -> None:
     absent = [name for name in arguments.only if CONTENDERS[name].missing]
     names = [name for name in arguments.only if name not in absent]
     about = machine(sorted({package for name in names for package in CONTENDERS[name].packages}))
-    pairs: list[Pair] = []
     failed: dict[str, str] = {}
     with ExitStack() as stack:
         kernels = {name: stack.enter_context(kernel_for(**ENVIRONMENT)) for name in names}
-        for name, kernel in kernels.items():
-            progress(f"warming up {name}")
-            try:
-                run_cell(kernel, "from benchmarks.dashboard.measure import measure")
-                # Imports, fonts and the first compilation are no cost of watching.
-                for one in (NONE, name):
-                    _measured(kernel, one, QUICK_SHAPES[1], STEP_SECONDS[0])
-            except RuntimeError as error:
-                failed[name] = str(error).splitlines()[0]
-        for repeat in range(arguments.repeats):
-            order = [
-                (name, shape, seconds)
-                for name in kernels
-                if name not in failed
-                for shape in shapes
-                for seconds in STEP_SECONDS
-            ]
-            random.shuffle(order)
-            for name, shape, seconds in order:
-                pairs.append(_pair(kernels[name], name, shape, seconds, repeat))
-            progress(f"repeat {repeat + 1} of {arguments.repeats} done")
-    _report(about, pairs, [name for name in names if name not in failed])
+        _warm_up(kernels, failed)
+        pairs = _take_turns(kernels, shapes, arguments.repeats, failed)
+    names = [name for name in names if name not in failed]
+    _report(about, [pair for pair in pairs if pair.name in names], names)
     for name in absent:
         print(f"Left out: {name}, because {', '.join(CONTENDERS[name].missing)} is not installed.")
     for name, reason in failed.items():
@@ -87,6 +69,38 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     arguments.repeats = arguments.repeats or (1 if arguments.quick else REPEATS)
     return arguments
+
+
+def _warm_up(kernels: dict[str, Kernel], failed: dict[str, str]) -> None:
+    """Run each contender once: imports, fonts and the first compilation are no cost of watching."""
+    for name, kernel in kernels.items():
+        progress(f"warming up {name}")
+        with _noting(name, failed):
+            run_cell(kernel, "from benchmarks.dashboard.measure import measure")
+            for one in (NONE, name):
+                _measured(kernel, one, QUICK_SHAPES[1], STEP_SECONDS[0])
+
+
+def _take_turns(kernels: dict[str, Kernel], shapes: list[Shape], repeats: int, failed: dict[str, str]) -> list[Pair]:
+    """Return the pairs of all repeats, each in a random order of its own."""
+    pairs: list[Pair] = []
+    for repeat in range(repeats):
+        order = [(name, shape, seconds) for name in kernels for shape in shapes for seconds in STEP_SECONDS]
+        for name, shape, seconds in random.sample(order, len(order)):
+            if name not in failed:
+                with _noting(name, failed):
+                    pairs.append(_pair(kernels[name], name, shape, seconds, repeat))
+        progress(f"repeat {repeat + 1} of {repeats} done")
+    return pairs
+
+
+@contextmanager
+def _noting(name: str, failed: dict[str, str]) -> Iterator[None]:
+    """Note why a contender failed, and go on without it."""
+    try:
+        yield
+    except (RuntimeError, TimeoutError) as error:
+        failed[name] = str(error).splitlines()[0]
 
 
 def _pair(kernel: Kernel, name: str, shape: Shape, step_seconds: float, repeat: int) -> Pair:

@@ -35,7 +35,7 @@ def compare_figure(
     panels = compared(runs, metric_names, options)
     columns = columns_of(len(panels), MAX_COLUMNS)
     rows = -(-len(panels) // columns)
-    figure = new_figure(columns, rows, 3.2)
+    figure = new_figure(columns, rows, 3.2, fitted=True)
     named: dict[RunLook, tuple[Any, str]] = {}
     for index, (name, lines) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, columns, index + 1)

@@ -89,9 +89,9 @@ class Dashboard:
         spent = time.thread_time() - began
         self.seconds_per_draw = (self.seconds_per_draw + spent) / 2 if self.draws > 1 else spent
         due = self._next_draw if start - self._next_draw < SLACK_SECONDS else start
-        cost = min(self.seconds_per_draw / MAX_DRAW_SHARE, MAX_INTERVAL_SECONDS)
+        interval = min(max(MIN_INTERVAL_SECONDS, self.seconds_per_draw / MAX_DRAW_SHARE), MAX_INTERVAL_SECONDS)
         slow = self._front_end.pause_seconds() if self._front_end is not None else 0.0
-        self._next_draw = due + max(MIN_INTERVAL_SECONDS, cost, slow)
+        self._next_draw = due + max(interval, slow)
 
     def finish(self) -> None:
         """Put the static picture where the widgets were."""

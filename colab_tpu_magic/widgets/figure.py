@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..training.run import Run
@@ -41,7 +42,9 @@ def run_figure(run: Run, options: ChartOptions = _DEFAULTS) -> Figure:
         if best is not None:
             _mark(axes, best, data)
         if axes.lines:
-            axes.legend(fontsize=8, frameon=False)
+            # Of matplotlib's places for a legend, finding the best one costs most.
+            place = "upper right" if falls(data.train.values or data.validation.values) else "lower right"
+            axes.legend(fontsize=8, frameon=False, loc=place)
         if data.note:
             axes.set_title(data.note, loc="right", fontsize=7, alpha=0.75)
         for _, end in epoch_ends(run, run.step):
@@ -49,6 +52,11 @@ def run_figure(run: Run, options: ChartOptions = _DEFAULTS) -> Figure:
         if data.name == "loss" and rate[1]:
             _learning_rate(axes, *rate)
     return figure
+
+
+def falls(values: Sequence[float]) -> bool:
+    """Return whether a curve ends below its begin, so that the place above its end is free."""
+    return len(values) > 1 and values[-1] < values[0]
 
 
 def style_axes(axes: Any, title: str, across: str) -> None:

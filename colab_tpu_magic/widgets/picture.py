@@ -42,7 +42,7 @@ def chart_with_png(chart: str, png: str, description: str) -> str:
     )
 
 
-def new_figure(columns: int, rows: int, panel_height: float = 2.9) -> Figure:
+def new_figure(columns: int, rows: int, panel_height: float = 2.9, fitted: bool = False) -> Figure:
     """Return an empty matplotlib Figure made without pyplot and its global state.
 
     It shows itself as the last expression of a cell, whether or not ``%matplotlib`` was used.
@@ -51,14 +51,17 @@ def new_figure(columns: int, rows: int, panel_height: float = 2.9) -> Figure:
         columns: Panels in a row.
         rows: Rows of panels.
         panel_height: Height of a panel in inches.
+        fitted: Measure every text to leave it room, which takes longer than to draw it all.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(
-        figsize=(max(5.6, 3.8 * columns), panel_height * rows), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.06)
-    )
+    width, height = max(5.6, 3.8 * columns), panel_height * rows
+    figure = Figure(figsize=(width, height), layout="constrained" if fitted else None)
+    if not fitted:
+        margins = {"left": 0.6 / width, "right": 1 - 0.15 / width, "bottom": 0.5 / height, "top": 1 - 0.35 / height}
+        between = {"wspace": 0.75 / (width / columns - 0.75), "hspace": 0.9 / (panel_height - 0.9)}
+        figure.subplots_adjust(**margins, **between)
     FigureCanvasAgg(figure)
     # IPython knows how to show a Figure only once pyplot was imported; else it asks the object.
     setattr(figure, "_repr_png_", partial(png_bytes, figure))  # noqa: B010

@@ -46,7 +46,7 @@ def test_a_cell_that_raises_is_told(measuring_kernel):
 def test_a_real_fit_is_timed_after_its_first_epoch():
     found = fit_once(Setting("jax", 1), "dashboard", epochs=2)
     assert found["epochs"] == 2
-    assert 0 < found["step_seconds"] < 0.5
+    assert 0 < found["fastest_step_seconds"] <= found["step_seconds"] < 0.5
     assert 0 < found["step_cpu_seconds"] < 2.0
     assert 0 < found["loss"] < 1
     assert found["sent_bytes"] > 10_000
