@@ -107,8 +107,6 @@ class Monitor(keras.callbacks.Callback):
         self.control.rate_lock = why_locked(self.model, self._user_callbacks)
         self._compiled_before = self.engine.compilations(self.model)
         self._note_rate()
-        # While the first step is compiled, the controls can show no more than they know now.
-        self.view.listen()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Start an epoch."""

@@ -312,7 +312,7 @@ def test_the_kernels_interrupt_while_the_first_step_is_compiled_leaves_the_pictu
         "%%tpu_fit --batch-size 100\nlayer = SlowToTrace()\nslow = make_model(layer)\nlayer.slow = True\n"
         "slow.fit(x, y, epochs=1_000_000)",
     )
-    fit.wait(lambda: "[tracing]" in fit.printed(), COMPILING_SECONDS)
+    fit.wait(lambda: "[tracing]" in fit.printed() and fit.rate() > 0, COMPILING_SECONDS)
     assert fit.said().startswith("compiling")
     trained_kernel.interrupt()
     front_end.wait_for(lambda: front_end.reply_to(fit.cell), COMPILING_SECONDS)
