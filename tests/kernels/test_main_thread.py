@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .chart_panel import SETUP
 from .front_end import FrontEnd
 from .kernel_rig import Kernel
+from .panel import SETUP
 
 pytestmark = pytest.mark.kernel
 

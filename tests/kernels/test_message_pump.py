@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from .chart_panel import SETUP
 from .front_end import FrontEnd, parent_of
 from .kernel_rig import Kernel
+from .panel import SETUP
 
 pytestmark = pytest.mark.kernel
 
