@@ -23,6 +23,8 @@ TOTALS = (10_000, 100_000, 1_000_000)
 QUICK_TOTALS = (1_000, 10_000)
 # Epochs as long as this: their ends are part of a fit, and a million batches have a thousand of them.
 STEPS = 1_000
+# What JAX keeps of each array that was read would otherwise look like growth.
+FEW_VALUES = 8
 MIB = 2**20
 NAMES = ("ours", NONE)
 
@@ -62,7 +64,7 @@ def growth(name: str, totals: tuple[int, ...], trace: bool) -> list[dict[str, fl
     from .dashboard.fixed_fit import FixedFit
 
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        fit = FixedFit(1 + totals[-1] // STEPS, STEPS, 0.0, Path(folder))
+        fit = FixedFit(1 + totals[-1] // STEPS, STEPS, 0.0, Path(folder), values=FEW_VALUES)
         with CONTENDERS[name].start(fit) as callbacks:
             callbacks.on_train_begin()
             # The first epoch and the first drawings make what is made once.

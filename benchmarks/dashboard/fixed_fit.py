@@ -42,6 +42,8 @@ class FixedFit:
         steps: Steps in an epoch.
         step_seconds: What a step takes; 0 for no waiting at all.
         folder: Where a contender may write.
+        values: How many different values the metrics go through before they repeat. An array that was read once is
+            cheaper to read again, and holds memory for that.
         model: A real Keras model, whose metrics hold what a step would leave in them.
         awake_seconds: CPU time of the waiting itself, to be taken off what is measured.
     """
@@ -50,12 +52,13 @@ class FixedFit:
     steps: int
     step_seconds: float
     folder: Path
+    values: int = MOST_VALUES
     model: Any = field(default_factory=tiny_model)
     awake_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         """Make the values that the steps leave behind, each a fresh array on the device as after a real step."""
-        many = min(self.epochs * self.steps, MOST_VALUES)
+        many = min(self.epochs * self.steps, self.values)
         count = (np.arange(many) % self.steps + 1.0) * ROWS
         losses = 0.2 + 2.0 * np.exp(-np.arange(many) / (many / 3)) + 0.05 * np.random.default_rng(0).normal(size=many)
         loss, error = list(jnp.asarray(losses)), list(jnp.asarray(losses / 2))

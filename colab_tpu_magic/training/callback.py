@@ -7,20 +7,17 @@ nothing but its number is kept.
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import keras
-import numpy as np
 
 from ..backends.learning_rate import why_locked
-from ..backends.metrics import Reading
 from .control import Control
 from .run import Run
-from .series import Series
+from .sampler import Sampler
 from .step_clock import StepClock
 
 if TYPE_CHECKING:
@@ -91,22 +88,19 @@ class Monitor(keras.callbacks.Callback):
         self.control = control
         self.feed = feed
         self.validation = validation
+        self.sampler = Sampler(run, engine, feed.shapes)
         self.clock = StepClock(run, feed.waits, engine.step_takes_batches)
         self._user_callbacks = callbacks
         self._usage = usage
         self._epoch_start = 0
         self._next_look = 0.0
         self._next_sample = 0.0
-        self._last: dict[str, Reading] = {}
-        self._sampled_at = 0
         self._closed = True
-        self._compiled_before: tuple[int, float] = (0, 0.0)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Learn what the controls may do, and count compilations from here."""
         self.control.rate_lock = why_locked(self.model, self._user_callbacks)
-        self._compiled_before = self.engine.compilations(self.model)
-        self._note_rate()
+        self.sampler.start(self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Start an epoch."""
@@ -114,7 +108,7 @@ class Monitor(keras.callbacks.Callback):
         self.record.epoch = epoch + 1
         self.record.epoch_step = 0
         self._epoch_start = self.record.step
-        self._last = {}
+        self.sampler.start_epoch()
         self._closed = False
         if self.record.compile_seconds is not None:
             self.record.phase = "training"
@@ -156,15 +150,19 @@ class Monitor(keras.callbacks.Callback):
         self.view.update()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Keep the epoch's validation metrics."""
-        logs = logs or {}
+        """Keep the epoch's metrics, which Keras has read from the device already."""
         self._close_epoch()
-        for name, value in logs.items():
-            if name.startswith("val_") and np.ndim(value) == 0:
-                self._add(self.record.validation, name.removeprefix("val_"), float(value))
-        self.view.listen()
+        self.sampler.end_epoch(logs or {})
+        now = time.perf_counter()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self.view.listen()
         self._obey()
         self.view.update()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Read the learning rate at the end."""
+        self.sampler.read_rate(self.model)
 
     def _first_step_done(self, now: float) -> None:
         record = self.record
@@ -237,35 +235,12 @@ class Monitor(keras.callbacks.Callback):
 
     def _sample(self, now: float) -> None:
         self.clock.lap(now, self.record.step)
-        self._take(self.engine.read_metrics(self.model))
-        self._note_rate()
+        self.sampler.sample(self.model)
         self.record.usage = self._usage()
-        self._note_compilations()
         self.view.update()
         end = time.perf_counter()
         # The first reading also compiles the reading; a chart that then stood still would be worse than its cost.
         self._next_sample = end + min(max(SAMPLE_SECONDS, (end - now) / SAMPLE_SHARE), SLOWEST_SAMPLE_SECONDS)
-
-    def _note_compilations(self) -> None:
-        count, seconds = self.engine.compilations(self.model)
-        before, before_seconds = self._compiled_before
-        self.record.compilations, self.record.compiling_seconds = count - before, seconds - before_seconds
-        self.record.batch_shapes = max(1, len(self.feed.shapes))
-
-    def _note_rate(self) -> None:
-        rate = self.engine.read_learning_rate(self.model)
-        if rate is not None:
-            self.record.learning_rate.add(self.record.step, rate)
-
-    def _take(self, readings: dict[str, Reading]) -> None:
-        for name, reading in readings.items():
-            self._add(self.record.train, name, reading.since(self._last.get(name)))
-            self._add(self.record.running, name, reading.value)
-        loss = self.record.train.get("loss")
-        if self.record.nan_step is None and loss is not None and not math.isfinite(loss.values[-1]):
-            self.record.nan_step = self.record.step
-        self._last = readings
-        self._sampled_at = self.record.step
 
     def _close_epoch(self) -> None:
         if self._closed:
@@ -287,15 +262,9 @@ class Monitor(keras.callbacks.Callback):
         record.step = self._epoch_start + record.epoch_step
         if self.clock.takes_batches:
             self.clock.step_begins(time.perf_counter(), record.step)
-        if record.step > self._sampled_at:
-            self._take(self.engine.read_metrics(self.model))
         now = time.perf_counter()
         if record.compile_seconds is None:
             record.compile_seconds = now - record.started
         self.clock.lap(now, record.step)
         self.clock.stop()
-        self._note_rate()
-        self._note_compilations()
-
-    def _add(self, columns: dict[str, Series], name: str, value: float) -> None:
-        columns.setdefault(name, Series(name)).add(self.record.step, value)
+        self.sampler.count_compilations(self.model)

@@ -48,7 +48,7 @@ def _table(changes: Sequence[Change], headed: bool) -> str:
 def _row(change: Change) -> str:
     before, after = escape(change.before), escape(change.after)
     source = f'<div style="opacity:.65;font-size:12px">Source: {escape(change.source)}</div>' if change.source else ""
-    switch = f"<code>{escape(change.switch)}</code>" if change.switch else "–"
+    switch = f'<code style="white-space:nowrap">{escape(change.switch)}</code>' if change.switch else "–"
     cells = (
         f'<span title="{escape(change.rule)}">{escape(change.title)}</span>',
         f'<span style="opacity:.75">{before}</span> → <span style="font-weight:600">{after}</span>',

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from queue import Empty
 from typing import Any
 
-from .kernel_rig import Kernel
+from .kernel_rig import CellResult, Kernel
 
 WAIT_SECONDS = 15.0
 
@@ -90,6 +90,33 @@ class FrontEnd:
     def reply_to(self, request: str) -> dict[str, Any] | None:
         """Return the content of the reply to a request; None before it came."""
         return next((one["content"] for one in self.replies if parent_of(one) == request), None)
+
+    def output_of(self, request: str) -> CellResult:
+        """Return what a request has put out so far, displays in their final state."""
+        result = CellResult()
+        for one in self.heard:
+            if parent_of(one) == request:
+                result.take(one)
+        return result
+
+    def widgets(self) -> dict[str, dict[str, Any]]:
+        """Return the state of each widget that is open, by its comm id, oldest first."""
+        states: dict[str, dict[str, Any]] = {}
+        for one in self.heard:
+            content = one["content"]
+            if one["msg_type"] == "comm_open" and content["target_name"] == "jupyter.widget":
+                states[content["comm_id"]] = dict(content["data"]["state"])
+            elif one["msg_type"] == "comm_close":
+                states.pop(content["comm_id"], None)
+            elif one["msg_type"] == "comm_msg" and content["data"].get("method") == "update":
+                states.get(content["comm_id"], {}).update(content["data"]["state"])
+        return states
+
+    def widget(self, *names: str) -> tuple[str, dict[str, Any]]:
+        """Return comm id and state of the newest widget with one of these names on it."""
+        found = [(comm, state) for comm, state in self.widgets().items() if state.get("description") in names]
+        assert found, f"no widget named {' or '.join(names)}"
+        return found[-1]
 
     def _to_widget(self, comm_id: str, data: dict[str, Any], **header: Any) -> str:
         return self.send("comm_msg", {"comm_id": comm_id, "data": data}, **header)
