@@ -84,9 +84,12 @@ def trainer() -> Iterator[Kernel]:
 
 
 @pytest.fixture
-def shown(trainer: Kernel) -> Shown:
-    """A new panel of that kernel's model."""
-    return Shown(FrontEnd(trainer))
+def shown(trainer: Kernel) -> Iterator[Shown]:
+    """A new panel of that kernel's model; a training that a failed test has left is ended."""
+    one = Shown(FrontEnd(trainer))
+    yield one
+    if one.states()[-1:] == ["busy"]:
+        trainer.interrupt()
 
 
 def test_panel_is_a_widget_with_a_sentence_below_it(shown):
@@ -113,7 +116,7 @@ def test_click_on_stop_ends_the_run_that_a_click_started(shown):
     before, states = len(front_end.heard), len(shown.states())
     front_end.click(shown.comms["Train"])
     front_end.wait_for(
-        lambda: any("/ 90000" in str(state.get("value", "")) for state in shown.updates_since(before)), 60
+        lambda: any("/ 90,000" in str(state.get("value", "")) for state in shown.updates_since(before)), 60
     )
     assert shown.states()[states:][-1:] == ["busy"]
     front_end.click(shown.widgets_since(before)["Stop"])
