@@ -29,6 +29,9 @@ COLAB_ENGINES = ("tensorflow-2", "jax-8")
 KERAS_FLOOR = Path(sys.prefix) / "keras-floor"
 PART_TIMEOUT_SECONDS = 900
 NO_TESTS_COLLECTED = 5
+FLOOR = ("-m", "keras_floor")
+# Of the kernel tests, those whose subject is the same with any versions.
+ANY_VERSIONS = ("test_benchmarks_run.py", "test_lessons.py")
 
 
 @dataclass(frozen=True)
@@ -56,28 +59,30 @@ class Outcome:
 def current_parts() -> list[Part]:
     """Return the parts that run with the current versions, the longest first."""
     parts = [front_ends("front-ends", "tests/kernels", "tests/browser")]
-    parts += [engine_part(engine) for engine in ENGINES]
+    # One TensorFlow device has no strategy to go wrong: there, only what touches private names of Keras.
+    parts += [engine_part(engine, "", FLOOR if engine == "tensorflow-1" else ()) for engine in ENGINES]
     if KERAS_FLOOR.is_dir():
         for engine in COLAB_ENGINES:
-            part = engine_part(engine, f"keras-floor-{engine}", ("-m", "keras_floor"))
+            part = engine_part(engine, f"keras-floor-{engine}", FLOOR)
             parts.append(replace(part, environment=part.environment | {"PYTHONPATH": str(KERAS_FLOOR)}))
     return [*parts, plain("plain")]
 
 
 def colab_parts(python: str = sys.executable) -> list[Part]:
     """Return the parts that run with the versions of Colab's TPU image: all but the browser."""
-    parts = [front_ends("colab-kernels", "tests/kernels")]
+    ignored = (f"--ignore=tests/kernels/{name}" for name in ANY_VERSIONS)
+    parts = [front_ends("colab-kernels", "tests/kernels", *ignored)]
     # On TensorFlow only what touches private names of Keras: the rest is the same code, and slow there.
     parts += [
         engine_part("jax-8", "colab-jax-8"),
-        engine_part("tensorflow-2", "colab-tensorflow-2", ("-m", "keras_floor")),
+        engine_part("tensorflow-2", "colab-tensorflow-2", FLOOR),
     ]
     return [replace(part, python=python) for part in (*parts, plain("colab-plain"))]
 
 
-def front_ends(name: str, *folders: str) -> Part:
+def front_ends(name: str, *arguments: str) -> Part:
     """Return the part that runs the tests with real kernels and front ends."""
-    return Part(name, folders)
+    return Part(name, arguments)
 
 
 def plain(name: str) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,20 +26,33 @@ class Control:
         interrupted: Ctrl-C or the kernel's interrupt arrived.
         stopping: A stop after this step was asked for.
         pausing: Steps are to wait as long as this is set.
-        wanted_rate: Learning rate asked for and not yet set, or None.
         rate_lock: Why the learning rate cannot be set by hand, empty when it can.
     """
 
     interrupted: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
     pausing: threading.Event = field(default_factory=threading.Event)
-    wanted_rate: float | None = None
     rate_lock: str = ""
+    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=1))
+
+    @property
+    def wanted_rate(self) -> float | None:
+        """Learning rate asked for and not yet set, or None."""
+        try:
+            return self._rates[-1]
+        except IndexError:
+            return None
+
+    @wanted_rate.setter
+    def wanted_rate(self, rate: float) -> None:
+        self._rates.append(rate)
 
     def take_rate(self) -> float | None:
-        """Return the learning rate that was asked for, once."""
-        rate, self.wanted_rate = self.wanted_rate, None
-        return rate
+        """Return the learning rate that was asked for last, once; one asked for meanwhile is not lost."""
+        try:
+            return self._rates.pop()
+        except IndexError:
+            return None
 
     def check(self) -> None:
         """Raise KeyboardInterrupt between two steps when one arrived.

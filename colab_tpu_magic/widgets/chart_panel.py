@@ -123,7 +123,7 @@ def _train(plot: Plot, data: PanelData) -> Sequence[str]:
     strong = f'stroke="{TRAIN_COLOUR}" stroke-width="20"'
     if smoothed is not None:
         raw, smoothed = raw.thinned(min(RAW_POINTS, plot.most_points)), smoothed.sampled(SMOOTH_POINTS)
-        faint = f'stroke="{TRAIN_COLOUR}" stroke-width="10" opacity=".5"'
+        faint = f'stroke="{TRAIN_COLOUR}" stroke-width="10" opacity=".65"'
         return plot.curve(raw.xs, raw.values, faint), plot.curve(smoothed.xs, smoothed.values, strong)
     if len(raw.xs) == 1:
         tip = f"step {raw.xs[0]:,}: train {number_text(raw.values[0])}"

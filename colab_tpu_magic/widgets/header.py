@@ -122,7 +122,8 @@ def seconds_left(run: Run, steps_per_second: float | None) -> tuple[float | None
     run_steps = epoch_steps + max(0, run.epochs - run.epoch) * run.steps_per_epoch
     examples = run.examples_per_second()
     mean = examples / run.global_batch_size if examples and run.global_batch_size else steps_per_second
-    return epoch_steps / steps_per_second, run_steps / mean
+    epoch_left = epoch_steps / steps_per_second if run.phase != "validating" else None
+    return epoch_left, run_steps / mean
 
 
 def clock_svg(elapsed: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -12,10 +13,13 @@ import sys
 import tempfile
 import time
 import urllib.request
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHROMIUM_FLAGS = [
@@ -46,6 +50,24 @@ SETTINGS = {
 OUTPUT = ".jp-OutputArea-output"
 START_TIMEOUT_SECONDS = 60
 VIEWPORT = {"width": 1280, "height": 1000}
+
+MISSING = [
+    what
+    for what, there in {
+        f"Chromium ({CHROMIUM}; apt-get install --no-install-recommends chromium fonts-dejavu-core)": CHROMIUM.exists(),
+        "jupyterlab": importlib.util.find_spec("jupyterlab") is not None,
+        "playwright": importlib.util.find_spec("playwright") is not None,
+    }.items()
+    if not there
+]
+if MISSING:
+    warnings.warn(f"THE BROWSER TESTS DO NOT RUN: missing {', '.join(MISSING)}", stacklevel=1)
+
+in_a_browser = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"BROWSER NOT TESTED, missing: {', '.join(MISSING)}"),
+]
 
 
 class Lab:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import time
@@ -16,18 +15,10 @@ import pytest
 
 from colab_tpu_magic.widgets.chart_panel import TRAIN_COLOUR
 
-from .browser_rig import CHROMIUM, OUTPUT, choose, open_without_kernel, running_browser, running_lab
+from .browser_rig import OUTPUT, choose, in_a_browser, open_without_kernel, running_browser, running_lab
 from .dashboard_page import DashboardPage, choose_theme, open_dashboard
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.timeout(240),
-    pytest.mark.skipif(
-        not CHROMIUM.exists() or not all(map(importlib.util.find_spec, ("jupyterlab", "playwright"))),
-        reason="BROWSER NOT TESTED, missing: Chromium, jupyterlab or playwright",
-    ),
-]
+pytestmark = [*in_a_browser, pytest.mark.timeout(240)]
 
 NOTEBOOK = "controls.ipynb"
 CELLS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
@@ -13,16 +12,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from .browser_rig import CHROMIUM, OUTPUT, Lab, choose, open_notebook, running_browser, running_lab, wait_until
+from .browser_rig import OUTPUT, Lab, choose, in_a_browser, open_notebook, running_browser, running_lab, wait_until
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CHROMIUM.exists() or not all(map(importlib.util.find_spec, ("jupyterlab", "playwright"))),
-        reason="BROWSER NOT TESTED, missing: Chromium, jupyterlab or playwright",
-    ),
-]
+pytestmark = in_a_browser
 
 # Another Python whose kernel is to be tried, for example one of those that `make test-matrix` makes.
 KERNEL_PYTHON = os.environ.get("TPU_MAGIC_KERNEL_PYTHON", sys.executable)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from collections.abc import Iterator
@@ -14,10 +13,10 @@ import nbformat
 import pytest
 
 from .browser_rig import (
-    CHROMIUM,
     OUTPUT,
     Lab,
     choose,
+    in_a_browser,
     open_notebook,
     open_without_kernel,
     running_browser,
@@ -25,14 +24,7 @@ from .browser_rig import (
     wait_until,
 )
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CHROMIUM.exists() or not all(map(importlib.util.find_spec, ("jupyterlab", "playwright"))),
-        reason="BROWSER NOT TESTED, missing: Chromium, jupyterlab or playwright",
-    ),
-]
+pytestmark = in_a_browser
 
 NOTEBOOK = "panel.ipynb"
 CELLS = (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,29 +11,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from .browser_rig import CHROMIUM, OUTPUT, choose, open_notebook, open_without_kernel, running_browser, running_lab
+from .browser_rig import OUTPUT, choose, in_a_browser, open_notebook, open_without_kernel, running_browser, running_lab
 
 NOTEBOOK = "01_quickstart.ipynb"
 EPOCHS = 20
 TRAINING_TIMEOUT_MS = 150_000
 
-MISSING = [
-    what
-    for what, there in {
-        f"Chromium ({CHROMIUM}; apt-get install --no-install-recommends chromium fonts-dejavu-core)": CHROMIUM.exists(),
-        "jupyterlab": importlib.util.find_spec("jupyterlab") is not None,
-        "playwright": importlib.util.find_spec("playwright") is not None,
-    }.items()
-    if not there
-]
-if MISSING:
-    warnings.warn(f"THE BROWSER TESTS DO NOT RUN: missing {', '.join(MISSING)}", stacklevel=1)
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(bool(MISSING), reason=f"BROWSER NOT TESTED, missing: {', '.join(MISSING)}"),
-]
+pytestmark = in_a_browser
 
 
 @dataclass
