@@ -14,6 +14,7 @@ from ..hardware.environment import Environment, detect_environment
 from ..options import ConnectOptions
 from .base import CPU, GPU, SIMULATED, TPU, Engine, Runtime
 from .choice import Choice, choose
+from .quiet_import import import_quietly, quiet_standard_error
 
 VIRTUAL_DEVICES = 8
 THREADS_PER_DEVICE = 4
@@ -40,6 +41,7 @@ def make_runtime(options: ConnectOptions, environment: Environment | None = None
     choice = choose(environment, options)
     if not options.verbose:
         silence()
+        import_quietly("tensorflow")
     os.environ["KERAS_BACKEND"] = choice.backend
     make = _jax_engine if choice.backend == "jax" else _tensorflow_engine
     engine = make(choice, environment, options)
@@ -63,27 +65,6 @@ def silence() -> None:
     os.environ.setdefault("TPU_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TPU_STDERR_LOG_LEVEL", "3")
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-
-
-@contextmanager
-def quiet_standard_error() -> Iterator[None]:
-    """Keep what TensorFlow's C++ code writes while it is imported out of the notebook.
-
-    tensorflow 2.21 writes lines before it reads TF_CPP_MIN_LOG_LEVEL (November 2026).
-    """
-    try:
-        kept = os.dup(2)
-    except OSError:
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _jax_engine(choice: Choice, environment: Environment, options: ConnectOptions) -> Engine:

@@ -1,12 +1,16 @@
-"""Say in plain sentences what a run shows: not a number, starved of data, recompiling."""
+"""Say in plain sentences what a run shows: not a number, run away, starved of data, recompiling."""
 
 from __future__ import annotations
+
+import math
 
 from .run import Run
 from .step_time import step_milliseconds, step_texts
 
 WAITING_SHARE = 0.2
 ENOUGH_STEPS, ENOUGH_SECONDS = 20, 1.0
+# The loss this many times above its best so far, and above where it began: no noise does that for long.
+RAN_AWAY = 3.0
 MANY_COMPILATIONS, SOME_COMPILATIONS = 3, 2
 
 
@@ -20,7 +24,7 @@ def findings(run: Run) -> list[str]:
         >>> findings(Run("TPU (v5e-1)", train_seconds=3.1, timed_steps=100, data_wait_seconds=0.1))
         []
     """
-    return [sentence for look in (_not_a_number, _waiting, _recompiling) if (sentence := look(run))]
+    return [sentence for look in (_not_a_number, _ran_away, _waiting, _recompiling) if (sentence := look(run))]
 
 
 def device_noun(run: Run) -> str:
@@ -38,6 +42,21 @@ def _not_a_number(run: Run) -> str:
         f"The loss is not a number since step {run.nan_step:,} (epoch {run.epoch_of(run.nan_step)}). "
         f"Lower the learning rate{rate}, give the optimizer clipnorm=1.0, and look for NaN or infinite values "
         "in the data: np.isfinite(x).all()."
+    )
+
+
+def _ran_away(run: Run) -> str:
+    series = run.train.get("loss")
+    if run.nan_step is not None or series is None or len(series.values) < 4:
+        return ""
+    finite = [value for value in series.values if math.isfinite(value)]
+    first, lowest, last = finite[0], min(finite), min(finite[-2:])
+    if lowest <= 0 or last < RAN_AWAY * max(first, lowest):
+        return ""
+    rate = f" (it is {run.learning_rate.values[-1]:.4g})" if run.learning_rate.values else ""
+    return (
+        f"The loss has run away: it began at {first:.4g}, was {lowest:.4g} at best, and is {last:.4g}. "
+        f"Lower the learning rate{rate}, and begin from fresh weights: these are spoilt."
     )
 
 

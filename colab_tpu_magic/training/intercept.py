@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from ..backends.connect import quiet_standard_error
 from ..backends.feed_adapter import FeedAdapter
+from ..backends.quiet_import import quiet_standard_error
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed

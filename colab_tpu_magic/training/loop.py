@@ -13,6 +13,7 @@ import numpy as np
 
 from ..backends.base import TPU
 from ..backends.feed_adapter import FeedAdapter
+from ..backends.learning_rate import inner_optimizer
 from ..errors import ModelError
 from ..hardware.usage import UsageReader
 from ..rewrite.dataset import evaluation_feed, training_feed
@@ -41,6 +42,8 @@ def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
         first_epoch=prepared.request.initial_epoch + 1,
         steps_per_epoch=prepared.steps_per_epoch,
         changes=prepared.changes,
+        optimizer=type(inner_optimizer(prepared.request.model)).__name__,
+        precision=prepared.precision or "",
     )
 
 

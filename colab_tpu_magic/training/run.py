@@ -42,6 +42,8 @@ class Run:
         compile_seconds: Wall time of the first step, compilation included; None before it.
         duration_seconds: Wall time of the whole run; None while running.
         error: The one-line reason when failed.
+        optimizer: Class name of the optimizer, empty while unknown.
+        precision: What the layers were set to compute in, empty when left as they were.
         number: Number of the run in this process, from 1; 0 before it is kept.
         name: What people call the run, empty for ``run <number>``.
         running: Per-step series of the means that Keras reports: since the epoch began.
@@ -77,6 +79,8 @@ class Run:
     compile_seconds: float | None = None
     duration_seconds: float | None = None
     error: str = ""
+    optimizer: str = ""
+    precision: str = ""
     number: int = 0
     name: str = ""
     running: dict[str, Series] = field(default_factory=dict)

@@ -12,11 +12,11 @@ from pathlib import Path
 from ..errors import OptionError
 from .run import Run
 
-COLUMNS = ("run", "step", "epoch", "metric", "kind", "value")
+COLUMNS = ("number", "run", "step", "epoch", "metric", "kind", "value")
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-Row = tuple[str, int, int, str, str, float]
+Row = tuple[int, str, int, int, str, str, float]
 
 
 def write_csv(runs: Sequence[Run], path: str | os.PathLike[str]) -> None:
@@ -62,7 +62,7 @@ def _rows(run: Run) -> Iterator[Row]:
     title = _plain(run.title)
     for kind, name, series in [*columns, ("learning_rate", "learning_rate", run.learning_rate)]:
         for step, value in zip(series.steps, series.values, strict=True):
-            yield title, step, run.epoch_of(step), _plain(name), kind, value
+            yield run.number, title, step, run.epoch_of(step), _plain(name), kind, value
 
 
 def _plain(text: str) -> str:

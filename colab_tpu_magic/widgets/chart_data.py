@@ -72,8 +72,8 @@ def learning_rate_of(run: Run) -> tuple[Points, str]:
     points = points.corners()
     first, last = points.values[0], points.values[-1]
     if {first, last} == {low, high}:
-        return points, f"learning rate {first:.3g} → {last:.3g}"
-    return points, f"learning rate {low:.3g} to {high:.3g}"
+        return points, f"learning rate {first:.4g} → {last:.4g}"
+    return points, f"learning rate from {low:.4g} to {high:.4g}"
 
 
 def _panel(run: Run, name: str, options: ChartOptions, history: tuple[float | None, float | None]) -> PanelData:

@@ -32,6 +32,10 @@ __all__ = ["compare_bundle", "compare_figure", "compare_svg"]
 _LIFTED, _ROW = 28, 16
 _LEGEND = PLOT_BOTTOM + 38
 _DEFAULTS = ChartOptions()
+KEY = (
+    '<div style="font-size:12px;opacity:.75;margin:2px 0 6px">Strong lines with dots: validation, once an epoch. '
+    "Thin lines: training. In the table, train is the mean of the last epoch.</div>"
+)
 
 
 def compare_bundle(
@@ -56,7 +60,7 @@ def compare_bundle(
     rows = [_row(run, metrics, look) for run, look in zip(runs, looks_of(len(runs), options))]
     table = table_html(titles, rows, "The runs compared")
     return {
-        "text/html": f"<div>{chart_with_png(chart, png, _description(runs))}{table}</div>",
+        "text/html": f"<div>{chart_with_png(chart, png, _description(runs))}{KEY}{table}</div>",
         "image/svg+xml": compare_svg(runs, metric_names, options=options, ink=MID_GREY),
         **({"image/png": png} if png else {}),
         "text/plain": table_text(titles, rows),

@@ -41,6 +41,7 @@ class Controls:
         self.control = control
         self.options = ChartOptions()
         self.redraw = False
+        self._complaint = ""
         self._rate = 0.0
         self._showing_on: int | None = None
         # One layout for all of a width: each is a message to the front end of its own.
@@ -116,7 +117,9 @@ class Controls:
         if self.rate.disabled != locked:
             for widget in self.rating:
                 widget.disabled = locked
-        self._say(f"Learning rate not to be set here: {control.rate_lock}." if control.rate_lock else "")
+        self._say(
+            f"The learning rate cannot be set here: {control.rate_lock}." if control.rate_lock else self._complaint
+        )
         if run.learning_rate.values and control.wanted_rate is None:
             self._show_rate(run.learning_rate.values[-1])
 
@@ -147,7 +150,9 @@ class Controls:
             self._want(rate)
 
     def _want(self, rate: float) -> None:
-        if math.isfinite(rate) and rate > 0:
+        possible = math.isfinite(rate) and rate > 0
+        self._complaint = "" if possible else "A learning rate is a number above 0: the one before is kept."
+        if possible:
             # Kept here too: a second "× ½" may come when the first is done but not yet shown.
             self._rate = self.control.wanted_rate = rate
 

@@ -21,7 +21,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Time per step", step_time_text(*parts) if parts is not None else ""),
         ("Compilations", f"{run.compilations}{took}" if run.compilations else ""),
         ("Paused", duration_text(run.paused_seconds) if run.paused_seconds >= 0.1 else ""),
-        ("Learning rate at the end", f"{rates[-1]:.3g}" if rates else ""),
+        ("Learning rate at the end", f"{rates[-1]:.4g}" if rates else ""),
         ("Best epoch", f"{best.epoch}, validation loss {number_text(best.loss)}" if best is not None else ""),
     ]
     return [(label, text) for label, text in rows if text]

@@ -116,7 +116,7 @@ def seconds_left(run: Run, steps_per_second: float | None) -> tuple[float | None
     The epoch's come from the speed of now; the run's from the mean since the first step, so that
     they include validation.
     """
-    if not run.steps_per_epoch or not steps_per_second or run.phase in ("compiling", "done"):
+    if not run.steps_per_epoch or not steps_per_second or run.phase in ("compiling", "paused", "done"):
         return None, None
     epoch_steps = max(0, run.steps_per_epoch - run.epoch_step)
     run_steps = epoch_steps + max(0, run.epochs - run.epoch) * run.steps_per_epoch

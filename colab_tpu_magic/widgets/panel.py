@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
@@ -25,7 +27,8 @@ from .text import ending_text
 if TYPE_CHECKING:
     from ..training.run import Run
 
-NO_RUN = "No run yet: press Train, or call panel.train()."
+NO_RUN = "No run yet: press Train."
+REST_SECONDS = 0.3
 
 
 class Panel:
@@ -51,6 +54,7 @@ class Panel:
         self._place: OutputPlace | None = None
         self._handles: list[Any] = []
         self._asked = False
+        self._free_at = 0.0
         self._training = False
         # A field may change on another thread of the kernel's than the one that trains.
         self._looking = RLock()
@@ -189,8 +193,10 @@ class Panel:
 
     def _ask_for_training(self) -> None:
         # The click may come on a thread of the kernel's, and a second one before the training has begun.
-        if not self._asked:
+        # Clicks that waited while a run lasted all come at its end.
+        if not self._asked and time.monotonic() > self._free_at:
             self._asked = True
+            self._say("The training begins…")
             run_on_main(self.shell, self._train_clicked, self._place)
 
     def _train_clicked(self) -> None:
@@ -199,14 +205,15 @@ class Panel:
         except KeyboardInterrupt:
             self._say("Interrupted: the model keeps the weights so far.")
         except TpuMagicError as error:
-            self._say(str(error), warn=True)
+            self._say(in_form_words(error), warn=True)
         except Exception as error:
             ours = explain(error)
             if ours is None:
                 raise
-            self._say(str(ours), warn=True)
+            self._say(in_form_words(ours), warn=True)
         finally:
             self._asked = False
+            self._free_at = time.monotonic() + REST_SECONDS
 
     def _changed(self) -> None:
         """Show what the rules will change with these settings, or why they cannot be trained with."""
@@ -221,7 +228,7 @@ class Panel:
                 self.train_button.disabled = True
                 self.form.lock(False)
                 self.form.show_steps(None)
-                self._say(str(error), warn=True)
+                self._say(in_form_words(error), warn=True)
                 self.changes.value = ""
                 return
             self.train_button.disabled = False
@@ -250,7 +257,7 @@ class Panel:
         try:
             text = cell_text(self.form.settings, self.trials.model, arguments, names)
         except TpuMagicError as error:
-            self._say(str(error), warn=True)
+            self._say(in_form_words(error), warn=True)
             return
         self.cell_area.value = text
         self.cell_area.rows = len(text.splitlines()) + 1
@@ -286,7 +293,18 @@ class Panel:
         # A run keeps its colour when another one is hidden or forgotten.
         looks = tuple(self._looks.get(run.number, 0) for run in runs)
         options = ChartOptions(self.log.value, SMOOTHING if self.smooth.value else 0.0, looks=looks)
-        return compare_bundle(runs, options=options)
+        bundle = compare_bundle(runs, options=options)
+        hidden = len(self.runs) - len(runs)
+        notes = [f"{hidden} run{'' if hidden == 1 else 's'} hidden."] if hidden else []
+        notes.append("The form above lives as long as its kernel: run the cell again for a new one.")
+        bundle["text/html"] += f'<div style="font-size:12px;opacity:.7;margin-top:4px">{escape(" ".join(notes))}</div>'
+        return bundle
+
+
+def in_form_words(error: Exception) -> str:
+    """Return a message without the line to type, and with the names of options as those of fields."""
+    lines = [line for line in str(error).splitlines() if not line.startswith("Type:")]
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda found: found[1].replace("-", " "), "\n".join(lines))
 
 
 def _label(text: str) -> str:

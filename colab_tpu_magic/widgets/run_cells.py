@@ -70,14 +70,15 @@ def speed_cell(run: Run) -> Cell:
     return Cell(f"{rate:,.0f}" if rate is not None else "–")
 
 
-def batch_cell(run: Run) -> Cell:
-    """Return the global batch size, and on what in the tip."""
-    size = f"{run.global_batch_size:,}" if run.global_batch_size else "–"
-    return Cell(size, tip=f"{batch_text(run)}, {run.device}")
-
-
 def settings_cell(run: Run) -> Cell:
-    """Return what a run was trained with: its batch, its learning rate at the start, and its device in the tip."""
+    """Return what a run was trained with: batch, optimizer, learning rate and precision; its device in the tip."""
     rates = run.learning_rate.values
-    batch = f"batch {run.global_batch_size:,}" if run.global_batch_size else "batch unknown"
-    return Cell(f"{batch}, learning rate {rates[0]:.3g}" if rates else batch, tip=f"{batch_text(run)}, {run.device}")
+    parts = [f"batch {run.global_batch_size:,}" if run.global_batch_size else "batch unknown"]
+    if rates:
+        changed = f" → {rates[-1]:.4g}" if rates[-1] != rates[0] else ""
+        parts.append(f"{run.optimizer or 'learning rate'} {rates[0]:.4g}{changed}")
+    elif run.optimizer:
+        parts.append(run.optimizer)
+    if run.precision:
+        parts.append(run.precision)
+    return Cell(", ".join(parts), tip=f"{batch_text(run)}, {run.device}")

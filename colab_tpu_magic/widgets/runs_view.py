@@ -7,12 +7,12 @@ from html import escape
 
 from ..training.run import Run
 from .run_cells import (
-    batch_cell,
     duration_cell,
     epochs_text,
     main_metrics,
     metric_cells,
     metric_titles,
+    settings_cell,
     speed_cell,
     status_text,
 )
@@ -31,7 +31,7 @@ def runs_bundle(runs: Sequence[Run]) -> dict[str, str]:
     if not runs:
         return {"text/html": f"<div>{escape(NO_RUN)}</div>", "text/plain": NO_RUN}
     metrics = main_metrics(runs)
-    titles = ("#", "Run", "Status", "Epochs", *metric_titles(metrics), "Time", "Examples/s", "Batch", "Changes")
+    titles = ("#", "Run", "Status", "Epochs", *metric_titles(metrics), "Time", "Examples/s", "Settings", "Changes")
     rows = [_row(run, metrics) for run in runs]
     return {"text/html": table_html(titles, rows, "The runs of this session"), "text/plain": table_text(titles, rows)}
 
@@ -46,6 +46,6 @@ def _row(run: Run, metrics: Sequence[str]) -> list[Cell]:
         *metric_cells(run, metrics),
         duration_cell(run),
         speed_cell(run),
-        batch_cell(run),
+        settings_cell(run),
         Cell(str(len(run.changes) or "none"), tip=titles),
     ]

@@ -32,24 +32,24 @@ def test_every_value_is_a_row_with_its_kind(tmp_path):
     write_csv([make_run()], tmp_path / "runs.csv")
     assert rows(tmp_path / "runs.csv") == [
         COLUMNS,
-        ("run 1", "1", "1", "loss", "train", "1.0"),
-        ("run 1", "3", "2", "loss", "train", "0.1"),
-        ("run 1", "3", "2", "loss", "train_epoch_mean", "0.5"),
-        ("run 1", "2", "1", "loss", "validation", "0.75"),
-        ("run 1", "1", "1", "learning_rate", "learning_rate", "1e-05"),
+        ("1", "run 1", "1", "1", "loss", "train", "1.0"),
+        ("1", "run 1", "3", "2", "loss", "train", "0.1"),
+        ("1", "run 1", "3", "2", "loss", "train_epoch_mean", "0.5"),
+        ("1", "run 1", "2", "1", "loss", "validation", "0.75"),
+        ("1", "run 1", "1", "1", "learning_rate", "learning_rate", "1e-05"),
     ]
 
 
 def test_several_runs_are_told_apart_by_their_titles(tmp_path):
     write_csv([make_run(), make_run(name="größer, schneller")], tmp_path / "runs.csv")
-    assert list(dict.fromkeys(row[0] for row in rows(tmp_path / "runs.csv"))) == ["run", "run 1", "größer, schneller"]
+    assert list(dict.fromkeys(row[1] for row in rows(tmp_path / "runs.csv"))) == ["run", "run 1", "größer, schneller"]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x", "\tx"])
 def test_a_name_that_a_spreadsheet_would_run_gets_an_apostrophe(tmp_path, name):
     write_csv([make_run(name=name, train={name: Series(name, [1], [-1.0])})], tmp_path / "runs.csv")
     first = rows(tmp_path / "runs.csv")[1]
-    assert (first[0], first[3], first[5]) == (f"'{name}", f"'{name}", "-1.0")
+    assert (first[1], first[4], first[6]) == (f"'{name}", f"'{name}", "-1.0")
 
 
 def test_no_runs_leave_the_titles_alone(tmp_path):

@@ -131,9 +131,9 @@ def test_the_bundle_holds_chart_table_pictures_and_text():
     assert bundle["image/svg+xml"] == compare_svg(compared_runs, ink=MID_GREY)
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert bundle["text/plain"].splitlines() == [
-        "Run    Settings                         loss (train / val)  accuracy (train / val)  Best            Time  Examples/s",
-        "run 1  batch 1,024, learning rate 0.01  0.5 / 0.625         0.875 / 0.85            epoch 2, 0.625  22 s  973",
-        "run 2  batch 1,024                      0.5 / 0.625         –                       epoch 2, 0.625  22 s  2,102",
+        "Run    Settings                                 loss (train / val)  accuracy (train / val)  Best            Time  Examples/s",
+        "run 1  batch 1,024, learning rate 0.01 → 0.001  0.5 / 0.625         0.875 / 0.85            epoch 2, 0.625  22 s  973",
+        "run 2  batch 1,024                              0.5 / 0.625         –                       epoch 2, 0.625  22 s  2,102",
     ]
 
 

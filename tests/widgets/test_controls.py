@@ -182,7 +182,7 @@ def test_a_rate_that_something_else_sets_is_greyed_out_with_the_reason(controls,
     assert [one.disabled for one in controls.rating] == [True] * 3
     assert not controls.stop.disabled
     note = ET.fromstring(controls.note.value)
-    assert note.text == "Learning rate not to be set here: the schedule <Ours> sets it."
+    assert note.text == "The learning rate cannot be set here: the schedule <Ours> sets it."
     assert note.get("role") == "status"
     assert controls.note.layout.display is None
 

@@ -20,9 +20,9 @@ def test_each_run_is_a_row_with_what_it_did():
     first = finished_run(number=1, changes=(change(), change(title="Types")))
     second = empty_run(number=2, name="second try", epoch=1, step=14, status="failed", started=math.inf)
     assert runs_bundle([first, second])["text/plain"].splitlines() == [
-        "#  Run         Status     Epochs  loss (train / val)  accuracy (train / val)  Time  Examples/s  Batch  Changes",
-        "1  run 1       completed  2 / 2   0.5 / 0.625         0.875 / 0.85            22 s  1,024       1,024  2",
-        "2  second try  failed     1 / 2   –                   –                       –     –           1,024  none",
+        "#  Run         Status     Epochs  loss (train / val)  accuracy (train / val)  Time  Examples/s  Settings     Changes",
+        "1  run 1       completed  2 / 2   0.5 / 0.625         0.875 / 0.85            22 s  1,024       batch 1,024  2",
+        "2  second try  failed     1 / 2   –                   –                       –     –           batch 1,024  none",
     ]
 
 

@@ -284,7 +284,7 @@ def test_a_panel_without_a_positive_value_stays_linear_and_says_so():
 def test_smoothing_draws_a_mean_in_front_of_the_faint_raw_curve():
     run = finished_run(train={"loss": series("loss", {1: 1.0, 2: 0.0, 3: 1.0, 4: 0.0})}, validation={})
     raw, smooth = paths(parse(run, options=ChartOptions(smoothing=0.5)), TRAIN_COLOUR)
-    assert (raw.get("opacity"), raw.get("stroke-width"), smooth.get("stroke-width")) == (".5", "10", "20")
+    assert (raw.get("opacity"), raw.get("stroke-width"), smooth.get("stroke-width")) == (".65", "10", "20")
     raw_heights, smooth_heights = ([y for _, y in places(path)] for path in (raw, smooth))
     assert smooth_heights[0] == raw_heights[0]
     assert max(raw_heights) > max(smooth_heights)
@@ -322,7 +322,7 @@ def test_a_learning_rate_that_falls_is_drawn_in_the_loss_panel_with_its_range():
 
 
 def test_a_learning_rate_that_rises_and_falls_is_told_by_its_range():
-    assert "learning rate 0 to 0.01" in texts(parse(rates({1: 0.0, 10: 0.01, 20: 0.005})))
+    assert "learning rate from 0 to 0.01" in texts(parse(rates({1: 0.0, 10: 0.01, 20: 0.005})))
 
 
 def test_a_steady_learning_rate_is_not_drawn():
