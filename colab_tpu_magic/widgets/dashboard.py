@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..training.main_thread import run_on_main
 from ..training.message_pump import MessagePump, pump_for
 from ..training.run import Run
+from .chart_options import ChartOptions
 from .controls import Controls, close_widget
 from .front_end import FrontEnd
 from .header import HEADER_HEIGHT, header_html
@@ -63,6 +66,7 @@ class Dashboard:
             else:
                 self._front_end = FrontEnd(self._chart, self._header)
         self.box = VBox(parts, layout=Layout(overflow="hidden"))
+        self._shell = shell
         self._stage = stage if stage is not None else CellOutput()
         self._stage.show(self.box, f"Training on {run.device}. The live view needs a front end with widgets.")
         warm_up()
@@ -94,11 +98,19 @@ class Dashboard:
         self._next_draw = due + max(interval, slow)
 
     def finish(self) -> None:
-        """Put the static picture where the widgets were."""
+        """Put the static picture where the widgets were.
+
+        Who clicked Stop waits for the cell to end: the PNG, which takes a tenth of a second and
+        which only other readers of the notebook need, then follows when the cell has ended.
+        """
+        stopped = self.controls is not None and self.controls.control.stopping.is_set()
+        later = stopped and self._stage.keeps_picture and hasattr(getattr(self._shell, "kernel", None), "io_loop")
         try:
-            self._stage.finish(self._bundle)
+            self._stage.finish(partial(self._bundle, with_png=not later))
         finally:
             self._close()
+        if later:
+            run_on_main(self._shell, partial(self._stage.finish, self._bundle))
 
     def steps_per_second(self) -> float | None:
         """Training steps a second over the last drawings of an epoch, None before it is known."""
@@ -141,10 +153,11 @@ class Dashboard:
             self._samples.clear()
         self._samples.append((now, run.step, run.epoch))
 
-    def _bundle(self) -> dict[str, str]:
+    def _bundle(self, with_png: bool = True) -> dict[str, str]:
         """Return the static picture, or the text alone: a picture must not hide how the training ended."""
         try:
-            return run_bundle(self.run, self.controls.options) if self.controls is not None else run_bundle(self.run)
+            options = self.controls.options if self.controls is not None else ChartOptions()
+            return run_bundle(self.run, options, with_png)
         except Exception as error:
             warnings.warn(f"The static picture could not be drawn: {error!r}.", stacklevel=3)
             return {"text/plain": run_summary(self.run)}

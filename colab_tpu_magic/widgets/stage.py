@@ -9,7 +9,13 @@ WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 class Stage(Protocol):
-    """Shows a widget while a run lasts."""
+    """Shows a widget while a run lasts.
+
+    Attributes:
+        keeps_picture: Whether a picture of the run stays where the widget was.
+    """
+
+    keeps_picture: bool
 
     def show(self, box: Any, text: str) -> None:
         """Show a widget; ``text`` stands for it where there are none."""
@@ -20,6 +26,8 @@ class Stage(Protocol):
 
 class CellOutput:
     """The output of the running cell: the picture of the run replaces the widget, and stays."""
+
+    keeps_picture = True
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -46,6 +54,8 @@ class InsideWidget:
     Args:
         box: An ipywidgets box.
     """
+
+    keeps_picture = False
 
     def __init__(self, box: Any) -> None:
         self._box = box

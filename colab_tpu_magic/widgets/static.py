@@ -29,7 +29,7 @@ STATUS_COLOURS = {"completed": "#009E73", "stopped": "#E69F00", "interrupted": "
 _DEFAULTS = ChartOptions()
 
 
-def run_bundle(run: Run, options: ChartOptions = _DEFAULTS) -> dict[str, str]:
+def run_bundle(run: Run, options: ChartOptions = _DEFAULTS, with_png: bool = True) -> dict[str, str]:
     """Return a run as a MIME bundle that is seen again without a kernel and without JavaScript.
 
     The PNG is left out when matplotlib cannot draw it.
@@ -37,8 +37,9 @@ def run_bundle(run: Run, options: ChartOptions = _DEFAULTS) -> dict[str, str]:
     Args:
         run: A run that has ended, or as it stands.
         options: How its chart was drawn last, so that what stays is what was seen.
+        with_png: Draw the PNG, which takes most of the time.
     """
-    png = png_base64(lambda: run_figure(run, options))
+    png = png_base64(lambda: run_figure(run, options)) if with_png else ""
     return {
         "text/html": run_html(run, png, options),
         "image/svg+xml": chart_svg(run, ink=MID_GREY, options=options),

@@ -198,6 +198,8 @@ def used(trained_kernel: Kernel) -> Used:
 
     seen.statuses = [(front_end.reply_to(one) or {})["status"] for one in (fit.cell, after)]
     seen.printed, seen.next_cell = fit.printed(), front_end.text_of(after)
+    # The PNG follows when the cell has ended: who clicked Stop does not wait for it.
+    front_end.wait_for(lambda: "image/png" in front_end.output_of(fit.cell).displays[0])
     seen.output = front_end.output_of(fit.cell)
     seen.open_widgets = list(front_end.widgets().values())
     return seen
