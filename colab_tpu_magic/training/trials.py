@@ -179,7 +179,7 @@ class Trials:
         parts = [f"batch {prepared.batch_size:,}"]
         rate = self.rate_of(settings, prepared)
         if rate is not None:
-            parts.append(f"rate {rate:.4g}")
+            parts.append(f"rate {rate:.3g}" if rate < 1000 else f"rate {rate:,.0f}")
         if settings.optimizer != AS_COMPILED:
             parts.append(settings.optimizer)
         if settings.precision != "keep":

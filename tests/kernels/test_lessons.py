@@ -64,7 +64,7 @@ def test_the_runs_come_out_as_the_answers_say(lesson):
     assert lesson.accuracy("far-too-high") < 0.2
     assert "nan" not in lesson.text("far-too-high")
     assert re.search(r"every digit as one of \[\d\]\nand is sure of it to 100%", lesson.text("far-too-high"))
-    rows = [line.split() for line in lesson.text("list").splitlines() if re.match(r"\d  ", line)]
+    rows = [re.split(r"\s{2,}", line) for line in lesson.text("list").splitlines() if re.match(r"\d  ", line)]
     speeds = {row[0]: float(row[-3].replace(",", "")) for row in rows}
     assert speeds["4"] > speeds["1"]
 
