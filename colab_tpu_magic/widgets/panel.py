@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import TpuMagicError
 from ..explain import explain
 from ..training.main_thread import OutputPlace, current_place, run_on_main
+from ..training.message_pump import pump_for
 from ..training.trials import Trials, TrialSettings
 from .cell_text import cell_text
 from .changes import changes_html
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..training.run import Run
 
 NO_RUN = "No run yet: press Train."
-REST_SECONDS = 0.3
 
 
 class Panel:
@@ -54,7 +53,6 @@ class Panel:
         self._place: OutputPlace | None = None
         self._handles: list[Any] = []
         self._asked = False
-        self._free_at = 0.0
         self._training = False
         # A field may change on another thread of the kernel's than the one that trains.
         self._looking = RLock()
@@ -182,19 +180,20 @@ class Panel:
         try:
             return self.trials.train(settings)
         finally:
+            self._list_runs()
+            self._compare()
+            # Clicks on Train that have waited while the run lasted are for that run, and are dropped here.
+            pump_for(self.shell, [self.train_button]).poll_now()
             self._training = False
             self.form.forget_name()
             self._changed()
             if self.runs and self.runs[-1] is not last:
                 run = self.runs[-1]
                 self._say(f"{run.title}: {ending_text(run)}.", warn=run.status == "failed")
-            self._list_runs()
-            self._compare()
 
     def _ask_for_training(self) -> None:
         # The click may come on a thread of the kernel's, and a second one before the training has begun.
-        # Clicks that waited while a run lasted all come at its end.
-        if not self._asked and time.monotonic() > self._free_at:
+        if not self._asked and not self._training:
             self._asked = True
             self._say("The training begins…")
             run_on_main(self.shell, self._train_clicked, self._place)
@@ -213,7 +212,6 @@ class Panel:
             self._say(in_form_words(ours), warn=True)
         finally:
             self._asked = False
-            self._free_at = time.monotonic() + REST_SECONDS
 
     def _changed(self) -> None:
         """Show what the rules will change with these settings, or why they cannot be trained with."""

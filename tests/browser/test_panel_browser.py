@@ -231,7 +231,7 @@ def test_the_form_says_what_the_batch_comes_to(seen):
 
 
 def test_a_batch_that_does_not_divide_is_refused_until_it_is_mended(seen):
-    assert "--batch-size 50 does not divide over 8 replicas" in seen.refused
+    assert "batch size 50 does not divide over 8 replicas" in seen.refused
     assert not seen.train_when_refused
 
 

@@ -57,7 +57,9 @@ def seen(root: Path, artifacts: Path, tmp_path_factory: pytest.TempPathFactory) 
         choose(page, "Run", "Run All Cells")
         cell = page.locator(".jp-CodeCell").nth(training)
         chart = cell.locator(f"{OUTPUT} .widget-html svg").last
-        chart.locator("polyline").first.wait_for(state="attached", timeout=TRAINING_TIMEOUT_MS)
+        chart.locator("text:has-text('train, last steps')").first.wait_for(
+            state="attached", timeout=TRAINING_TIMEOUT_MS
+        )
         cell.locator(".jp-OutputArea").first.scroll_into_view_if_needed()
         for number in (1, 2):
             # Of the page and not of the chart: a chart that is drawn anew meanwhile is another element.
