@@ -171,10 +171,11 @@ class TpuMagics(MagicsBase):
         """
         __tracebackhide__ = True
         arguments = self._parse(self.tpu_runs, line)
-        bundle = self._ours(show_runs, tuple(arguments.numbers), arguments.csv)
+        csv = arguments.csv.strip("\"'") if arguments.csv else None
+        bundle = self._ours(show_runs, tuple(arguments.numbers), csv)
         self._show(bundle)
         if arguments.csv:
-            print(f"Written: {arguments.csv}")
+            print(f"Written: {csv}")
 
     @line_magic
     def tpu_status(self, line: str) -> None:

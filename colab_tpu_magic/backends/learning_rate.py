@@ -10,7 +10,7 @@ from typing import Any
 
 import keras
 
-from .variables import scalar
+from .variables import optimizers_of, scalar
 
 
 def inner_optimizer(model: Any) -> Any:
@@ -53,6 +53,8 @@ def why_locked(model: Any, callbacks: Any) -> str:
     optimizer = inner_optimizer(model)
     if optimizer is None:
         return "the model has no optimizer"
+    if any(one not in (optimizer, model.optimizer) for one in optimizers_of(model)):
+        return "the model trains with several optimizers"
     rate = getattr(optimizer, "_learning_rate", None)
     if is_schedule(rate):
         return f"the schedule {type(rate).__name__} sets it"

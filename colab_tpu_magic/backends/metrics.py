@@ -60,4 +60,5 @@ def _leaf_metrics(model: Any) -> list[Any]:
 def _is_mean(metric: Any) -> bool:
     import keras
 
-    return isinstance(metric, keras.metrics.Mean)
+    # RootMeanSquaredError is a Mean with a result of its own.
+    return isinstance(metric, keras.metrics.Mean) and type(metric).result is keras.metrics.Mean.result

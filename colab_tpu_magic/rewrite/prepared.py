@@ -70,6 +70,7 @@ class PreparedFit:
         steps_per_epoch: Steps in an epoch, or None for one pass of unknown length.
         full_batches: Whether every training batch has `batch_size` rows.
         learning_rate: What the optimizer gets during the fit, or None to leave it.
+        rate_factor: What the user's rate was multiplied by to get `learning_rate`; 1 when it was asked for.
         precision: ``"float32"`` or ``"bfloat16"`` to set on the layers, or None to leave them.
         jit_compile: What the model gets during the fit, or None to leave it.
         steps_per_execution: Steps in one dispatch, or None to leave it.
@@ -88,6 +89,7 @@ class PreparedFit:
     steps_per_epoch: int | None = None
     full_batches: bool = False
     learning_rate: float | None = None
+    rate_factor: float = 1.0
     precision: str | None = None
     jit_compile: bool | None = None
     steps_per_execution: int | None = None

@@ -152,7 +152,7 @@ class Monitor(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Keep the epoch's metrics, which Keras has read from the device already."""
         self._close_epoch()
-        self.sampler.end_epoch(logs or {})
+        self.sampler.end_epoch(logs or {}, validated=self.validation is None or not self.validation.cut)
         now = time.perf_counter()
         if now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
@@ -202,6 +202,7 @@ class Monitor(keras.callbacks.Callback):
         rate = self.control.take_rate()
         if rate is not None and not self.control.rate_lock:
             self.engine.set_learning_rate(self.model, rate)
+            self.control.rate_was_set = True
             self.record.learning_rate.add(self.record.step, rate)
 
     def _pause(self) -> None:

@@ -26,6 +26,7 @@ class Control:
         interrupted: Ctrl-C or the kernel's interrupt arrived.
         stopping: A stop after this step was asked for.
         pausing: Steps are to wait as long as this is set.
+        rate_was_set: Whether a learning rate that was asked for has been set.
         rate_lock: Why the learning rate cannot be set by hand, empty when it can.
     """
 
@@ -33,6 +34,7 @@ class Control:
     stopping: threading.Event = field(default_factory=threading.Event)
     pausing: threading.Event = field(default_factory=threading.Event)
     rate_lock: str = ""
+    rate_was_set: bool = False
     _rates: deque[float] = field(default_factory=lambda: deque(maxlen=1))
 
     @property
@@ -81,6 +83,19 @@ class Control:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Let no interrupt through: a second Ctrl-C must not take the picture of what the first one ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def in_callback(frame: FrameType | None) -> bool:

@@ -63,16 +63,19 @@ class Interceptor:
         self.calls_elsewhere = False
         self._models: list[Any] = []
         self._keras: dict[str, Callable[..., Any]] = {}
+        self._patched: dict[str, Any] = {}
 
     def __enter__(self) -> Interceptor:
         """Put our methods on keras.Model."""
         global _active
         if _active is not None:
             raise ModelError("A %%tpu_fit cell is running already.", expected="one at a time.")
-        _active = self
         if self.options.seed is not None:
             with quiet_standard_error():  # on JAX, Keras imports TensorFlow here to seed it too
                 keras.utils.set_random_seed(self.options.seed)
+        # Last: an interrupt while it seeds must leave nothing behind.
+        _active = self
+        self._patched = {name: vars(keras.Model)[name] for name in METHODS if name in vars(keras.Model)}
         self._keras = {name: getattr(keras.Model, name) for name in METHODS}
         for name in METHODS:
             setattr(keras.Model, name, _method(self, name, self._keras[name]))
@@ -84,6 +87,8 @@ class Interceptor:
         _active = None
         for name in METHODS:
             delattr(keras.Model, name)
+        for name, method in self._patched.items():  # what somebody else had put there
+            setattr(keras.Model, name, method)
         for model in self._models:
             self.runtime.engine.bring_home(model)
         self._models.clear()
@@ -126,10 +131,10 @@ class Interceptor:
             # Validation inside a fit: the feed is ours already.
             feed = model._eval_epoch_iterator.data_adapter.feed
             if feed.cut:
-                return {}
+                return _no_figures(model)
             with self._built_for(model, feed):
                 result = keras_evaluate(model, *args, **kwargs)
-            return {} if feed.cut else result
+            return _no_figures(model) if feed.cut else result
         arguments = arguments_of(keras_evaluate, model, args, kwargs)
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
@@ -236,3 +241,8 @@ def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -
 
 def _keras_verbose(arguments: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in arguments.items() if not (key == "verbose" and value is None)}
+
+
+def _no_figures(model: Any) -> dict[str, float]:
+    """Return NaN for every metric: callbacks find the names they ask for, and none passes for a figure."""
+    return dict.fromkeys(model.get_metrics_result(), float("nan"))

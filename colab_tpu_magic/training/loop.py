@@ -23,8 +23,9 @@ from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
 from .callback import Monitor
 from .callback_list import WatchedCallbacks
-from .control import Control
+from .control import Control, deaf_to_interrupts
 from .run import Run
+from .sampler import as_number
 from .settings import fit_settings
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         if validation is not None:
             validation.interrupted = control.interrupted
         monitor = Monitor(run, engine, view, control, feed, validation, request.callbacks, lambda: usage.latest)
-        with control.catching_interrupts(), fit_settings(prepared):
+        with control.catching_interrupts(), fit_settings(prepared, control):
             feed.hold_errors = int(model.steps_per_execution) > 1
             if prepared.on_replicas:
                 engine.place(model)
@@ -141,7 +142,8 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         own_history = getattr(getattr(model, "history", None), "history", None)
         if own_history is not None and monitor is not None and monitor.model is model:
             run.history = {name: [_plain(v) for v in values] for name, values in own_history.items()}
-        view.finish()
+        with deaf_to_interrupts():
+            view.finish()
 
 
 @contextmanager
@@ -197,8 +199,11 @@ def evaluation_batch_size(source: Source, batch_size: int, replicas: int) -> int
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as a float, and a metric with several values as a list."""
-    return float(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
+    """Return a number as a float, a metric with several values as a list, and what a callback put there as it is."""
+    if np.ndim(value):
+        return np.asarray(value).tolist()
+    number = as_number(value)
+    return value if number is None else number
 
 
 def _first_line(error: BaseException) -> str:

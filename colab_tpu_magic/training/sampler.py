@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ class Sampler:
         self._last: dict[str, Reading] = {}
         self._last_step = 0
         self._sampled_at = 0
+        self._broken = False
         self._compiled_before: tuple[int, float] = (0, 0.0)
 
     def start(self, model: Any) -> None:
@@ -48,20 +50,28 @@ class Sampler:
 
     def sample(self, model: Any) -> None:
         """Read everything in the middle of an epoch."""
-        self._take(self.engine.read_metrics(model))
+        if not self._broken:
+            try:
+                self._take(self.engine.read_metrics(model))
+            except Exception as error:
+                # A metric of the user's that takes no NumPy values, say: the training is worth more than its curve.
+                self._broken = True
+                warnings.warn(f"The metrics are read at the end of an epoch only: {error!r}.", stacklevel=2)
         self.read_rate(model)
         self.count_compilations(model)
 
-    def end_epoch(self, logs: Mapping[str, Any]) -> None:
+    def end_epoch(self, logs: Mapping[str, Any], validated: bool = True) -> None:
         """Take the means of a whole epoch, which Keras has read from the device already.
 
         The weight behind a mean is what the last sample had for each step, times the steps; it
         is exact where every batch weighs the same.
 
         Args:
-            logs: What Keras gives ``on_epoch_end``.
+            logs: What Keras gives ``on_epoch_end``; callbacks may have put anything there.
+            validated: Whether the epoch was validated to its end.
         """
-        numbers = {name: float(value) for name, value in logs.items() if np.ndim(value) == 0}
+        found = {name: as_number(value) for name, value in logs.items()}
+        numbers = {name: value for name, value in found.items() if value is not None}
         if self.run.step > self._sampled_at:
             share = self.run.epoch_step / self._last_step if self._last_step else 0.0
             readings = {}
@@ -73,7 +83,7 @@ class Sampler:
                 readings[name] = Reading(value, value * count, count) if count else Reading(value)
             self._take(readings)
         for name, value in numbers.items():
-            if name.startswith("val_"):
+            if name.startswith("val_") and validated:
                 self._add(self.run.validation, name.removeprefix("val_"), value)
 
     def read_rate(self, model: Any) -> None:
@@ -102,3 +112,11 @@ class Sampler:
 
     def _add(self, columns: dict[str, Series], name: str, value: float) -> None:
         columns.setdefault(name, Series(name)).add(self.run.step, value)
+
+
+def as_number(value: Any) -> float | None:
+    """Return a single number as a float, None for anything else."""
+    try:
+        return float(value) if np.ndim(value) == 0 else None
+    except (TypeError, ValueError):
+        return None

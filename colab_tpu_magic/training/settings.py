@@ -8,17 +8,18 @@ from typing import Any
 
 from ..backends.variables import forget_functions, scalar
 from ..rewrite.prepared import PreparedFit
+from .control import Control
 
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 
 
 @contextmanager
-def fit_settings(prepared: PreparedFit) -> Iterator[None]:
+def fit_settings(prepared: PreparedFit, control: Control) -> Iterator[None]:
     """Hold jit_compile, steps per execution, precision and learning rate for the length of a fit."""
     model = prepared.request.model
     with _attribute(model, "jit_compile", prepared.jit_compile):
         with _attribute(model, "steps_per_execution", prepared.steps_per_execution):
-            with _precision(model, prepared.precision), _rate(prepared):
+            with _precision(model, prepared.precision), _rate(prepared, control):
                 yield
 
 
@@ -69,8 +70,8 @@ def _flat(outputs: Any) -> list[Any]:
 
 
 @contextmanager
-def _rate(prepared: PreparedFit) -> Iterator[None]:
-    """Set the learning rate; give the user's own back unless a callback has set another.
+def _rate(prepared: PreparedFit, control: Control) -> Iterator[None]:
+    """Set the learning rate; give the user's own back unless a callback or a control has set another.
 
     A callback that lowers the rate by a factor (ReduceLROnPlateau) lowers the user's by the
     same factor.
@@ -92,3 +93,6 @@ def _rate(prepared: PreparedFit) -> Iterator[None]:
         relative = any(isinstance(c, keras.callbacks.ReduceLROnPlateau) for c in prepared.request.callbacks)
         if now == fitted or relative:
             optimizer.learning_rate = own * (now / fitted)
+        elif control.rate_was_set:
+            # So that the rule, which scales again, begins the next fit where this one ended.
+            optimizer.learning_rate = now / prepared.rate_factor

@@ -70,7 +70,10 @@ class LiveView:
         if self.kind == WIDGET:
             from .dashboard import Dashboard
 
-            self.dashboard = Dashboard(self.run, control, self.shell, self.stage)
+            try:
+                self.dashboard = Dashboard(self.run, control, self.shell, self.stage)
+            except Exception as error:
+                warnings.warn(f"There is no live view: {error!r}. The training goes on.", stacklevel=2)
         elif self.kind == TEXT:
             _print(f"{self.run.device}: {PHASES['compiling']}")
 

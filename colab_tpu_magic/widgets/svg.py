@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from ..training.run import Run
@@ -18,6 +19,8 @@ MAX_COLUMNS = 3
 # Width of the whole chart in pixels, by panels in a row.
 WIDTHS = {1: 600, 2: 860, 3: 1000}
 _DEFAULTS = ChartOptions()
+# Control characters, of a coloured error message for example, which no XML may hold.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def chart_svg(run: Run, max_columns: int = MAX_COLUMNS, *, ink: str = "", options: ChartOptions = _DEFAULTS) -> str:
@@ -58,11 +61,12 @@ def grid_svg(panels: list[str], columns: int, height: float, description: str, i
         for index, panel in enumerate(panels)
     )
     colour = f' color="{escape(ink)}"' if ink else ""
-    return (
+    svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {-(-len(panels) // columns) * height:.0f}" '
         f'role="img" aria-label="{escape(description)}" font-family="system-ui, sans-serif" font-size="11" '
         f'fill="currentColor"{colour} style="display:block;width:100%;max-width:{width}px;height:auto">{groups}</svg>'
     )
+    return _NOT_XML.sub("", svg)
 
 
 def columns_of(panels: int, max_columns: int) -> int:

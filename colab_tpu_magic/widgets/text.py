@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from ..rewrite.change import Change
@@ -49,9 +50,12 @@ def ending_text(run: Run) -> str:
 
 
 def _last(history: Mapping[str, Sequence[float]], key: str, series: Series | None) -> float | None:
-    if history.get(key):
-        return float(history[key][-1])
-    return series.values[-1] if series is not None and series.values else None
+    kept = history.get(key)
+    sampled = series.values[-1] if series is not None and series.values else None
+    if not kept or not isinstance(kept[-1], int | float):
+        return sampled
+    # A validation that Stop left out stands as NaN in the history, and not at all in the series.
+    return sampled if sampled is not None and math.isnan(kept[-1]) else float(kept[-1])
 
 
 def final_metrics(run: Run) -> list[tuple[str, float | None, float | None]]:
@@ -59,7 +63,8 @@ def final_metrics(run: Run) -> list[tuple[str, float | None, float | None]]:
 
     Keras' own epoch figures are used where the history has them, the last sample otherwise.
     """
-    names = dict.fromkeys([*run.metric_names, *(name.removeprefix("val_") for name in run.history)])
+    numbers = [name for name, values in run.history.items() if values and isinstance(values[-1], int | float)]
+    names = dict.fromkeys([*run.metric_names, *(name.removeprefix("val_") for name in numbers)])
     return [
         (
             name,

@@ -92,17 +92,21 @@ def test_stop_ends_the_fit_after_the_step_with_the_weights_of_that_moment():
 
 
 @pytest.mark.keras_floor
-def test_stop_in_the_validation_drops_its_half_made_figures():
+def test_stop_in_the_validation_leaves_no_half_made_figures():
     def press(run, control):
         if run.phase == "validating" and run.epoch == 2:
             control.stopping.set()
 
     x, y = rows(640)
     model = dense()
-    run = fit_with(press, model, x, y, epochs=5, validation_data=(x, y), options=KEEP)
+    seen = []
+    asks = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(logs["val_loss"]))
+    run = fit_with(press, model, x, y, epochs=5, validation_data=(x, y), callbacks=[asks], options=KEEP)
     assert run.status == "stopped"
     assert len(run.history["loss"]) == 2
-    assert len(run.history["val_loss"]) == 1
+    # Callbacks find the name, and the history has a value for each epoch; it is no figure.
+    assert np.isnan(run.history["val_loss"][1]) and np.isnan(seen[1])
+    assert not np.isnan(run.history["val_loss"][0])
     assert run.validation["loss"].steps == [20]
 
 
@@ -260,3 +264,68 @@ def test_a_loss_that_is_no_number_is_noted_with_its_step():
     run = tpu.fit(dense(), x, y, epochs=1, verbose=0)
     assert run.nan_step is not None
     assert findings(run)[0].startswith("The loss is not a number since step")
+
+
+def test_a_rate_set_by_hand_is_where_the_next_fit_begins():
+    def press(run, control):
+        if run.step == 1:
+            control.wanted_rate = 0.25
+
+    x, y = np.zeros((16_000, 3), "float32"), np.zeros((16_000, 1), "float32")
+    model = slope(0.01)
+    first = fit_with(press, model, x, y)
+    assert first.learning_rate.values[0] > 0.01
+    second = fit_with(lambda run, control: None, model, x, y)
+    assert second.learning_rate.values[0] == pytest.approx(0.25)
+    assert second.learning_rate.values[-1] == pytest.approx(0.25)
+
+
+def test_metrics_with_several_values_or_a_result_of_their_own_are_shown_as_they_are():
+    x, y = rows(640)
+    model = keras.Sequential([keras.Input((20,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=[keras.metrics.RootMeanSquaredError(name="rmse")])
+    several = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: logs.update(parts=[1.0, 2.0], phase="warm")
+    )
+    with training() as cell:
+        model.fit(x, y, epochs=2, callbacks=[several])
+    run = cell.runs[0]
+    assert run.train["rmse"].values[-1] == pytest.approx(run.history["rmse"][-1], rel=1e-4)
+    assert (run.history["parts"], run.history["phase"]) == ([[1.0, 2.0]] * 2, ["warm"] * 2)
+    assert "parts" not in run.summary()
+
+
+def test_a_function_as_learning_rate_trains_and_is_locked():
+    locks = []
+    x, y = np.zeros((16_000, 3), "float32"), np.zeros((16_000, 1), "float32")
+    fit_with(lambda run, control: locks.append(control.rate_lock), slope(lambda: 0.5), x, y)
+    assert locks[-1] == "the optimizer does not keep it as a number"
+
+
+def test_a_patch_of_keras_is_there_again_after_the_cell(monkeypatch):
+    own = keras.Model.fit
+
+    def patched(self, *args, **kwargs):
+        return own(self, *args, **kwargs)
+
+    patched.__wrapped__ = own
+    keras.Model.fit = patched
+    try:
+        with training():
+            pass
+        assert keras.Model.fit is patched
+    finally:
+        del keras.Model.fit
+    assert keras.Model.fit is own
+
+
+def test_a_cell_that_is_interrupted_while_it_seeds_leaves_the_next_one_free(monkeypatch):
+    def interrupted(seed):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keras.utils, "set_random_seed", interrupted)
+        with pytest.raises(KeyboardInterrupt), training(seed=1):
+            pass
+    with training():
+        pass

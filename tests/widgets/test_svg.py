@@ -281,6 +281,11 @@ def test_a_panel_without_a_positive_value_stays_linear_and_says_so():
     assert len(lines(root, TRAIN_COLOUR)[0]) == 3
 
 
+def test_control_characters_leave_valid_xml():
+    run = finished_run(status="failed", error="\x1b[31mred\x0b")
+    parse(run)
+
+
 def test_smoothing_draws_a_mean_in_front_of_the_faint_raw_curve():
     run = finished_run(train={"loss": series("loss", {1: 1.0, 2: 0.0, 3: 1.0, 4: 0.0})}, validation={})
     raw, smooth = paths(parse(run, options=ChartOptions(smoothing=0.5)), TRAIN_COLOUR)

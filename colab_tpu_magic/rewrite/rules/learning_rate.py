@@ -53,7 +53,9 @@ class LearningRate(Rule):
         factor = rate_factor(growth, is_sgd(optimizer))
         why = self.why + " When the fit ends, the optimizer has your own rate again."
         return prepared.but(
-            self.change(f"{rate:.4g}", f"{rate * factor:.4g} (× {factor:.3g})", why), learning_rate=rate * factor
+            self.change(f"{rate:.4g}", f"{rate * factor:.4g} (× {factor:.3g})", why),
+            learning_rate=rate * factor,
+            rate_factor=factor,
         )
 
 
@@ -62,9 +64,7 @@ def plain_rate(optimizer: Any) -> float | None:
     import keras
 
     inner = getattr(optimizer, "inner_optimizer", None) or optimizer
-    if inner is None or isinstance(
-        getattr(inner, "_learning_rate", None), keras.optimizers.schedules.LearningRateSchedule
-    ):
+    if not isinstance(getattr(inner, "_learning_rate", None), keras.Variable):  # a schedule or a function
         return None
     try:
         return scalar(inner.learning_rate)

@@ -73,5 +73,7 @@ def watches_batches(callbacks: tuple[Any, ...]) -> bool:
     base = keras.callbacks.Callback
     hooks = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
     return any(
-        getattr(type(callback), hook, None) is not getattr(base, hook) for callback in callbacks for hook in hooks
+        getattr(getattr(callback, hook, None), "__func__", None) is not getattr(base, hook)
+        for callback in callbacks
+        for hook in hooks
     )
