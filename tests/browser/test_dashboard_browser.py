@@ -247,7 +247,7 @@ def test_no_step_is_done_during_a_pause_and_then_it_goes_on(seen):
 
 
 def test_the_speed_is_known_although_an_epoch_is_short(seen):
-    assert not re.search(r"steps/s –|epoch left –|run left –", seen.said)
+    assert not re.search(r"steps/s –|examples/s –|run left –", seen.said)
 
 
 def test_tab_reaches_every_control_in_the_order_in_which_they_stand(seen):
