@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..rewrite.feed import Feed
     from ..widgets.live import LiveView
 
-LOOK_SECONDS = 0.1
+LOOK_SECONDS = 0.05
 PAUSE_SECONDS = 0.05
 SAMPLE_SECONDS = 0.25
 SLOWEST_SAMPLE_SECONDS = 1.0
@@ -115,7 +115,7 @@ class Monitor(keras.callbacks.Callback):
             self.clock.restart(time.perf_counter(), self.record.step)
 
     def step_begins(self, batch: int) -> None:
-        """Count the steps done; look at the controls ten times a second and sample at most four times."""
+        """Count the steps done; look at the controls twenty times a second and sample at most four times."""
         now = time.perf_counter()
         record, control = self.record, self.control
         record.epoch_step = batch

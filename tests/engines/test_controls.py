@@ -273,9 +273,10 @@ def test_a_rate_set_by_hand_is_where_the_next_fit_begins():
 
     x, y = np.zeros((16_000, 3), "float32"), np.zeros((16_000, 1), "float32")
     model = slope(0.01)
-    first = fit_with(press, model, x, y)
+    one_step = {"steps_per_execution": 1}
+    first = fit_with(press, model, x, y, options=one_step)
     assert first.learning_rate.values[0] > 0.01
-    second = fit_with(lambda run, control: None, model, x, y)
+    second = fit_with(lambda run, control: None, model, x, y, options=one_step)
     assert second.learning_rate.values[0] == pytest.approx(0.25)
     assert second.learning_rate.values[-1] == pytest.approx(0.25)
 
