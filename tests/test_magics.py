@@ -7,7 +7,8 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import TraitError
 
-from colab_tpu_magic.magics import TpuMagics, summary_line
+from colab_tpu_magic.magics import TpuMagics
+from colab_tpu_magic.magics.overview import summary_line
 
 
 @pytest.fixture

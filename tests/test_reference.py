@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from make_reference import REFERENCE, main, reference
 
-from colab_tpu_magic.magics import TpuMagics
+from colab_tpu_magic.magics import names
 from colab_tpu_magic.options import ConnectOptions, FitOptions, declared, flag_name
 
 
@@ -15,9 +15,8 @@ def test_docs_magics_is_current():
 
 def test_every_magic_has_a_section():
     text = reference()
-    for kind in ("line", "cell"):
-        for name in TpuMagics.magics[kind]:
-            assert f'<a id="{name}"></a>' in text
+    for name in names():
+        assert f'<a id="{name.lstrip("%")}"></a>' in text
 
 
 @pytest.mark.parametrize("options_class", [ConnectOptions, FitOptions])

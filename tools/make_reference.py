@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from colab_tpu_magic import options as options_module
-from colab_tpu_magic.magics import TpuMagics
+from colab_tpu_magic.magics import TpuMagics, class_of, names
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "magics.md"
@@ -27,14 +27,14 @@ In a notebook the same stands behind a question mark, for example `%tpu_fit?`.
 
 def reference() -> str:
     """Return the text of docs/magics.md."""
-    names = TpuMagics.names()
-    contents = "\n".join(f"- [`{name}`](#{name.lstrip('%')})" for name in names)
-    parts = [HEAD, contents + "\n", *(_section(name) for name in names), _settings()]
+    every = names()
+    contents = "\n".join(f"- [`{name}`](#{name.lstrip('%')})" for name in every)
+    parts = [HEAD, contents + "\n", *(_section(name) for name in every), _settings()]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def _section(name: str) -> str:
-    method = getattr(TpuMagics, name.lstrip("%"))
+    method = getattr(class_of(name), name.lstrip("%"))
     parser = getattr(method, "parser", None)
     # With a parser IPython replaces the docstring by help, whose layout differs between Python versions.
     doc = inspect.cleandoc((parser.description if parser is not None else method.__doc__) or "")
@@ -47,10 +47,10 @@ def _section(name: str) -> str:
 
 def _forms(name: str) -> list[str]:
     """Return a magic's cell and line form, as far as it has them."""
-    bare = name.lstrip("%")
+    bare, magics = name.lstrip("%"), class_of(name).magics
     forms = [
-        ("%%" + bare) if bare in TpuMagics.magics["cell"] else "",
-        ("%" + bare) if bare in TpuMagics.magics["line"] else "",
+        ("%%" + bare) if bare in magics["cell"] else "",
+        ("%" + bare) if bare in magics["line"] else "",
     ]
     return [form for form in forms if form]
 

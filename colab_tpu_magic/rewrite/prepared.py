@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .change import Change
+from .finding import Finding
 from .sources import ArraySource, Source
 
 KERAS_DEFAULT_BATCH_SIZE = 32
@@ -78,6 +79,7 @@ class PreparedFit:
         prefetch: Batches made ahead.
         seed: Seed of the shuffle.
         changes: What the rules changed, in order.
+        findings: What the traps found, the gravest first.
     """
 
     request: FitRequest
@@ -97,6 +99,7 @@ class PreparedFit:
     prefetch: int = 0
     seed: int = 0
     changes: tuple[Change, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def but(self, change: Change | None = None, **values: Any) -> PreparedFit:
         """Return a copy with other values, and one more change."""

@@ -24,7 +24,8 @@ def findings(run: Run) -> list[str]:
         >>> findings(Run("TPU (v5e-1)", train_seconds=3.1, timed_steps=100, data_wait_seconds=0.1))
         []
     """
-    return [sentence for look in (_not_a_number, _ran_away, _waiting, _recompiling) if (sentence := look(run))]
+    seen = [sentence for look in (_not_a_number, _ran_away, _waiting, _recompiling) if (sentence := look(run))]
+    return [*seen, *(trap.sentence for trap in run.traps if trap.severity != "note")]
 
 
 def device_noun(run: Run) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
 from ..rewrite.change import Change
+from ..rewrite.finding import Finding
 from .series import Series
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Run:
         train: Per-step series of the training metrics, by metric name.
         validation: Per-epoch series of the validation metrics, by metric name without ``val_``.
         changes: What the rules changed.
+        traps: What the traps found before the run began.
         epoch: Epoch being trained, from 1; 0 before the first.
         step: Training steps done since the run began.
         started: ``time.perf_counter()`` at the start, seconds.
@@ -71,6 +73,7 @@ class Run:
     train: dict[str, Series] = field(default_factory=dict)
     validation: dict[str, Series] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
+    traps: tuple[Finding, ...] = ()
     epoch: int = 0
     step: int = 0
     epoch_step: int = 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import OptionError, nearest
 from ..prepared import FitRequest, PreparedFit
+from ..traps import find_traps
 from .base import Rule
 from .batch_size import BatchSize
 from .dtypes import Dtypes
@@ -47,7 +48,7 @@ def check_switches(options: FitOptions) -> None:
 
 
 def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: int) -> PreparedFit:
-    """Apply every rule that is on to a captured call.
+    """Apply every rule that is on to a captured call, then look for traps.
 
     Raises:
         DataError: When a rule finds data that cannot be used.
@@ -69,4 +70,4 @@ def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: in
             prepared = rule.skip(prepared)
         else:
             prepared = rule.apply(prepared, runtime, options)
-    return prepared
+    return prepared.but(findings=find_traps(prepared, runtime))

@@ -10,11 +10,11 @@ from IPython.core.magic import Magics
 from IPython.core.magic_arguments import parse_argstring
 from IPython.display import display
 
-from .errors import TpuMagicError, nearest
+from ..errors import TpuMagicError, nearest
 
 
 class MagicsBase(Magics):
-    """The tools of `TpuMagics`."""
+    """The tools of every class of magics."""
 
     def _parse(self, method: Any, line: str) -> Any:
         if {"--help", "-h"} & set(line.split()):
@@ -54,7 +54,7 @@ class MagicsBase(Magics):
             ) from None
 
     def _show_card(self, runtime: Any) -> None:
-        from .widgets.connection import connection_card
+        from ..widgets.connection import connection_card
 
         self._show(connection_card(runtime))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from IPython.core.magic_arguments import argument
 
-from .errors import OptionError
-from .options import declared, flag_name
+from ..errors import OptionError
+from ..options import declared, flag_name
 
 
 def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:

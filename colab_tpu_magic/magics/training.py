@@ -1,4 +1,4 @@
-"""The magics: they parse a line, call the Python API and show the result."""
+"""The magics that connect and train: %tpu_connect, %%tpu_fit, %tpu_panel, %tpu_runs and %tpu_status."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Any as Any_
 from traitlets import Bool, TraitError, Unicode, validate
 
-from .cell import Cell, compile_cell, line_of
-from .errors import OptionError, TpuMagicError
-from .explain import explain
-from .kernel import restart
-from .magic_base import MagicsBase
-from .magic_options import options_of
-from .options import ConnectOptions, FitOptions, declared
-from .session import connect, fit, intercepting, panel, session, show_runs
+from ..cell import Cell, compile_cell, line_of
+from ..errors import OptionError, TpuMagicError
+from ..explain import explain
+from ..kernel import restart
+from ..options import ConnectOptions, FitOptions, declared
+from ..session import connect, fit, intercepting, panel, session, show_runs
+from .base import MagicsBase
+from .option_arguments import options_of
 
 PANEL_LINE = "%tpu_panel model x y --validation x_val y_val"
 
@@ -191,26 +191,6 @@ class TpuMagics(MagicsBase):
             self._show_card(session.runtime)
         print(session.last_run.summary() if session.last_run is not None else "No run yet.")
 
-    @line_magic
-    def tpu(self, line: str) -> None:
-        """List all magics of colab_tpu_magic.
-
-        Example::
-
-            %tpu
-        """
-        rows = [(name, getattr(type(self), name.lstrip("%")).__doc__) for name in self.names()]
-        width = max(len(name) for name, _ in rows)
-        for name, doc in rows:
-            print(f"{name:<{width}}  {summary_line(doc)}")
-        print(f"\nType a question mark after a name for its help: {rows[0][0]}?")
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """Return the names of all magics, with their per cent signs."""
-        lines, cells = cls.magics["line"], cls.magics["cell"]
-        return [("%%" if name in cells else "%") + name for name in sorted(lines, key=_order)]
-
     def _fit_options(self, arguments: Any) -> FitOptions:
         """Return the options of a line, with the defaults of %config where a flag was not given."""
         values: dict[str, Any] = {}
@@ -223,7 +203,7 @@ class TpuMagics(MagicsBase):
             if value is not None:
                 values[field.name] = tuple(value) if field.name == "no" else value
         options = FitOptions(**values)
-        from .rewrite.rules import check_switches
+        from ..rewrite.rules import check_switches
 
         check_switches(options)
         return options
@@ -262,23 +242,6 @@ class TpuMagics(MagicsBase):
             raise UsageError(f"--export {name!r} is not a free name.\nType: %tpu_connect --export runtime")
 
 
-for _method in (TpuMagics.tpu_connect, TpuMagics.tpu_fit, TpuMagics.tpu_panel, TpuMagics.tpu_runs):
-    # A misspelt or shortened option must not pass for another one.
-    _method.parser.allow_abbrev = False
-
-
-def _order(name: str) -> tuple[int, str]:
-    first = ("tpu_connect", "tpu_fit", "tpu_panel", "tpu_runs", "tpu_status")
-    return (first.index(name) if name in first else len(first), name)
-
-
-def summary_line(doc: str | None) -> str:
-    """Return the sentence that says what a magic does, from its docstring with or without its usage."""
-    paragraphs = [p.strip() for p in (doc or "").split("\n\n") if p.strip()]
-    told = [p for p in paragraphs if not p.lstrip().startswith(("::", "%", "positional", "optional", "options"))]
-    return " ".join(told[0].split()) if told else ""
-
-
 def _is_statement(text: str) -> bool:
     """Return whether a line is code to run (a call, or one that is assigned) and not names of a model and data."""
     try:
@@ -294,17 +257,3 @@ def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str)
     if line is None or not 2 <= line <= len(lines):
         return str(ours)
     return f"{ours}\nIn line {line} of the cell: {lines[line - 1].strip()}"
-
-
-def register(shell: Any) -> None:
-    """Register the magics with a shell."""
-    shell.register_magics(TpuMagics)
-
-
-def unregister(shell: Any) -> None:
-    """Take the magics out of a shell again."""
-    for kind in ("line", "cell"):
-        for name in TpuMagics.magics[kind]:
-            shell.magics_manager.magics[kind].pop(name, None)
-    shell.configurables[:] = [one for one in shell.configurables if not isinstance(one, TpuMagics)]
-    shell.magics_manager.registry.pop(TpuMagics.__name__, None)

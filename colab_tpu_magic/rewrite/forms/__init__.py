@@ -1,0 +1,29 @@
+"""The forms in which batches come, one file each; each reader takes what it knows and leaves the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .base import Stream
+from .generators import read_generator
+from .py_dataset import read_py_dataset
+from .tf_data import read_tf_data
+from .torch_loader import read_torch_loader
+
+Reader = Callable[[Any, bool], Stream | None]
+
+READERS: tuple[Reader, ...] = (read_tf_data, read_py_dataset, read_generator, read_torch_loader)
+
+
+def stream_of(x: Any, shuffle: bool) -> Stream | None:
+    """Return data that comes as batches, or None for anything else (arrays).
+
+    Args:
+        x: What the user gave.
+        shuffle: Whether a form that Keras shuffles comes in a new order each pass.
+
+    Raises:
+        DataError: When the form is known and cannot be used.
+    """
+    return next((stream for read in READERS if (stream := read(x, shuffle)) is not None), None)

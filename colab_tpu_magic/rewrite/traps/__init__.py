@@ -1,0 +1,25 @@
+"""The traps that a model, its data, its callbacks and the runtime can set together, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..finding import SEVERITIES, Finding
+from ..prepared import PreparedFit
+from .base import Trap
+
+if TYPE_CHECKING:
+    from ...backends.base import Runtime
+
+TRAPS: tuple[Trap, ...] = ()
+
+
+def find_traps(prepared: PreparedFit, runtime: Runtime) -> tuple[Finding, ...]:
+    """Return what every trap finds in a prepared fit, the gravest first.
+
+    Args:
+        prepared: The fit after all rules.
+        runtime: The connected runtime.
+    """
+    found = [finding for trap in TRAPS for finding in trap.look(prepared, runtime)]
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
