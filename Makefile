@@ -14,6 +14,9 @@ PIP := -m pip -qq --disable-pip-version-check
 PACKAGE := $(shell find colab_tpu_magic -name '*.py' -o -name py.typed)
 MADE_BY := setup.cfg setup.py pyproject.toml
 
+# The two test environments are made at the same time.
+MAKEFLAGS += --jobs=2 --output-sync=target
+
 .PHONY: demo test test-matrix check format reference clean
 .DELETE_ON_ERROR:
 
@@ -58,12 +61,13 @@ $(DEMO)/.dependencies: $(MADE_BY)
 	@$(DEMO)/bin/python $(PIP) install '.[demo]'
 	@touch $@
 
+# Without compiling all that TensorFlow and JAX bring: the few modules that are used are compiled when they are.
 # With the oldest Keras supported in a folder beside it, for the tests marked keras_floor.
 $(TEST)/.installed: $(MADE_BY)
 	$(call new_venv,$(PYTHON),$(TEST))
 	@echo "Installing current versions"
-	@$(TEST)/bin/python $(PIP) install --editable '.[test,browser,dev]'
-	@$(TEST)/bin/python $(PIP) install --no-deps --target $(TEST)/keras-floor keras==3.10.0
+	@$(TEST)/bin/python $(PIP) install --no-compile --editable '.[test,browser,dev]'
+	@$(TEST)/bin/python $(PIP) install --no-compile --no-deps --target $(TEST)/keras-floor keras==3.10.0
 	@touch $@
 
 # The versions of Colab's TPU image, on its Python where there is one.
@@ -71,7 +75,7 @@ $(COLAB)/.installed: $(MADE_BY) $(PINS)
 	@$(COLAB_PYTHON) -c 'import sys; v = sys.version_info[:2]; v == (3, 13) or print("\n*** NO PYTHON 3.13 HERE: Colab pins are tested on Python %d.%d instead ***\n" % v)'
 	$(call new_venv,$(COLAB_PYTHON),$(COLAB))
 	@echo "Installing the versions of Colab's TPU image"
-	@$(COLAB)/bin/python $(PIP) install --editable '.[test]' --constraint $(PINS)
+	@$(COLAB)/bin/python $(PIP) install --no-compile --editable '.[test]' --constraint $(PINS)
 	@touch $@
 
 # $(1): the Python, $(2): the folder

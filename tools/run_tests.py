@@ -23,6 +23,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test-logs"
+# The same small models are compiled again and again; JAX keeps what it has compiled here, for all parts.
+JAX_CACHE = {
+    "JAX_COMPILATION_CACHE_DIR": str(ROOT / "build" / "jax-cache"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 ENGINES = ("tensorflow-2", "jax-8", "tensorflow-8", "jax-1", "tensorflow-1")
 COLAB_ENGINES = ("tensorflow-2", "jax-8")
 # A folder with the oldest Keras supported, which the Makefile puts into the environment.
@@ -106,7 +112,7 @@ def run_part(part: Part, extra: list[str]) -> tuple[Outcome, str]:
     command = [part.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5", f"--junitxml={report}"]
     unwanted = ("TPU_MAGIC_ENGINE", "KERAS_BACKEND", "XLA_FLAGS", "PYTHONPATH")
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
-    environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", **part.environment}
+    environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", **JAX_CACHE, **part.environment}
     started = time.monotonic()
     remark = ""
     with log.open("wb") as output:
