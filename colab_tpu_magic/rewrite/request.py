@@ -114,7 +114,8 @@ def read_validation(validation_data: Any, batch_size: int | None = None) -> Sour
                 expected="(x_val, y_val) or (x_val, y_val, sample_weight).",
                 type_next="validation_data=(x_test, y_test)",
             )
-        return read_data(*validation_data, batch_size=batch_size)
+        x, y, sample_weight = (*validation_data, None, None)[:3]
+        return read_data(x, y, sample_weight, batch_size=batch_size)
     return read_data(validation_data, batch_size=batch_size)
 
 

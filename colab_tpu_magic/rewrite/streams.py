@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DataError
 from .arrays import Conversion
+from .arrays.records import read_records
 from .forms import stream_of
 from .forms.callables import call
 from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
@@ -38,18 +39,24 @@ def read_data(
         DataError: When the data cannot be used.
     """
     called = call(x, batch_size)
+    alone = y is None and sample_weight is None
     stream = None
     if called is not None:
-        if y is not None or sample_weight is not None:
+        if not alone:
             raise _beside("function")
         x, stream = called.result, called.passes()
         if isinstance(x, tuple) and 1 <= len(x) <= 3:
+            alone = len(x) == 1
             x, y, sample_weight = (*x, None, None)[:3]
+    if (records := read_records(x)) is not None:
+        if not alone:
+            raise _beside(type(x).__name__)
+        x, y, sample_weight = (*records, None, None)[:3]
     stream = stream or stream_of(x, shuffle)
     if stream is None:
         return array_source(x, y, sample_weight, class_weight)
     form = stream.form
-    if y is not None or sample_weight is not None:
+    if not alone:
         raise _beside(form)
     conversions: list[Conversion] = []
 
@@ -111,9 +118,7 @@ def _beside(form: str) -> DataError:
     )
 
 
-def _as_batch(
-    element: Any, form: str, class_weight: dict | None, conversions: list[Conversion] | None = None
-) -> Batch:
+def _as_batch(element: Any, form: str, class_weight: dict | None, conversions: list[Conversion] | None = None) -> Batch:
     import keras
 
     if isinstance(element, list):

@@ -20,7 +20,9 @@ def read_frame(leaf: Any, name: str) -> tuple[Any, Conversion | None] | None:
         array = array if name == "sample_weight" else array[:, None]
         if codes is None:
             return array, None
-        return array, Conversion(f"{name}: categories", f"their numbers, 0 to {codes - 1}", f"{name} = {name}.cat.codes")
+        return array, Conversion(
+            f"{name}: categories", f"their numbers, 0 to {codes - 1}", f"{name} = {name}.cat.codes"
+        )
     plain = [dtype for dtype in leaf.dtypes if isinstance(dtype, np.dtype) and dtype.kind in "fiub"]
     if len(plain) == len(leaf.columns) and (len({dtype.kind == "b" for dtype in plain}) == 1):
         return leaf.to_numpy(), None  # one block of memory is not copied

@@ -43,4 +43,6 @@ def read_ragged(leaf: Any, name: str) -> tuple[Any, Conversion] | None:
         rows = leaf.to_tensor().numpy()
     longest = rows.shape[1] if rows.ndim > 1 else 0
     after = f"each padded with zeros to the longest, {longest:,}"
-    return rows, Conversion(f"{name}: rows of different lengths (tf.RaggedTensor)", after, f"{name} = {name}.to_tensor()")
+    return rows, Conversion(
+        f"{name}: rows of different lengths (tf.RaggedTensor)", after, f"{name} = {name}.to_tensor()"
+    )

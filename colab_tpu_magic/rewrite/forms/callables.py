@@ -61,7 +61,9 @@ def _holds_data(thing: Any) -> bool:
     import keras
 
     if isinstance(thing, keras.Layer):
-        raise DataError(f"x is a {type(thing).__name__}, a layer or model.", expected="data.", type_next="model.fit(x, y)")
+        raise DataError(
+            f"x is a {type(thing).__name__}, a layer or model.", expected="data.", type_next="model.fit(x, y)"
+        )
     return any(hasattr(thing, name) for name in ("__array__", "__iter__", "__len__", "to_numpy", "shape"))
 
 
@@ -71,7 +73,9 @@ def _arguments(function: Any, name: str, batch_size: int | None) -> dict[str, An
     except (TypeError, ValueError):
         return {}
     needed = [
-        one.name for one in parameters if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
     size = batch_size or KERAS_BATCH_SIZE
     if needed == ["params"]:  # as TPUEstimator called it

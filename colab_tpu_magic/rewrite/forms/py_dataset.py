@@ -27,9 +27,7 @@ def read_py_dataset(x: Any, shuffle: bool) -> Stream | None:
     remark = ""
     if getattr(x, "use_multiprocessing", False):
         remark = f"{workers} thread{'s' if workers != 1 else ''} instead of processes"
-    return Stream(
-        "PyDataset", lambda: _one_pass(x, shuffle, workers), batches, infinite=batches is None, remark=remark
-    )
+    return Stream("PyDataset", lambda: _one_pass(x, shuffle, workers), batches, infinite=batches is None, remark=remark)
 
 
 def _one_pass(dataset: Any, shuffle: bool, workers: int) -> Iterator[Any]:

@@ -22,7 +22,9 @@ class DenseArrays(Rule):
         "A TPU multiplies dense arrays of numbers of one shape. Sparse and ragged rows are made so batch by batch, "
         "never all at once; zeros that pad a row are values like others unless the model masks them."
     )
-    source = "cloud.google.com/tpu/docs/performance-guide, static shapes (2026); keras.io/api/layers/core_layers/masking"
+    source = (
+        "cloud.google.com/tpu/docs/performance-guide, static shapes (2026); keras.io/api/layers/core_layers/masking"
+    )
 
     def apply(self, prepared: PreparedFit, runtime: Runtime, options: FitOptions) -> PreparedFit:
         """Record each conversion."""

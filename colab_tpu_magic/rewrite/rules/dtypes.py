@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...backends.base import Runtime
     from ...options import FitOptions
 
+
 class Dtypes(Rule):
     """Cast float64 to float32, wide integers to int32 and bool to float32, batch by batch."""
 
