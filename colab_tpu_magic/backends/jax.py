@@ -1,7 +1,7 @@
 """Keras on JAX: one device, or data parallel over several, real or simulated.
 
 Private to Keras and touched only here: ``Variable._layout`` and ``_value``, the trainer
-module's ``_distribute_data``, ``_jax_state`` and ``jax_state_sync``. Tried on keras 3.10.0,
+module's ``_distribute_data``, ``_jax_state``, ``jax_state_sync`` and ``_symbolic_build``. Tried on keras 3.10.0,
 3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
 """
 
@@ -103,7 +103,8 @@ class JaxEngine:
         """Do nothing: JAX computes every statistic over the global batch."""
 
     def building_from(self, model: Any, batch: Any) -> AbstractContextManager[Any]:
-        """Do nothing: Keras on JAX gives back the batch it takes to build the model."""
+        """Build the model from a batch, so that Keras need not open the data for that and close it again."""
+        model._symbolic_build(data_batch=batch)
         return nullcontext()
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -12,12 +13,20 @@ from .sources import ArraySource, Batch, Source, cast, rows_of
 
 
 def training_feed(
-    source: Source, batch_size: int, shuffle: bool, seed: int, full: bool, prefetch: int, endless: bool = True
+    source: Source,
+    batch_size: int,
+    shuffle: bool,
+    seed: int,
+    full: bool,
+    prefetch: int,
+    endless: bool = True,
+    most: int | None = None,
 ) -> Feed:
     """Return the feed of a training: endless full batches, or with ``full`` off one pass with its own last batch.
 
     A stream whose epochs have no known number of steps is not ``endless``: each epoch is one
-    pass of it, and its last batch is completed with the first rows of that pass.
+    pass of it, and its last batch is completed with the first rows of that pass. A stream is read no further
+    than for the ``most`` batches that the training takes, so that a generator can go on in the next one.
     """
     if isinstance(source, ArraySource):
         if full:
@@ -42,7 +51,7 @@ def training_feed(
 
     def batches() -> Iterator[Batch]:
         passes = stream.passes(forever=endless)
-        return passes if as_they_come else rebatch(passes, batch_size, "fill" if full else "keep")
+        return islice(passes if as_they_come else rebatch(passes, batch_size, "fill" if full else "keep"), most)
 
     return Feed(
         batches,
@@ -52,6 +61,7 @@ def training_feed(
         None,
         prefetch,
         once=stream.once,
+        stream=True,
     )
 
 
@@ -82,6 +92,7 @@ def evaluation_feed(
         _passes_batches(source, batch_size, replicas if split else 1, limit_rows),
         prefetch,
         once=_once(source),
+        stream=not isinstance(source, ArraySource),
     )
 
 
@@ -115,7 +126,8 @@ def prediction_feed(
     known = isinstance(source, ArraySource)
     total = min(source.rows, limit_rows or source.rows) if known else None  # type: ignore[union-attr]
     batches = -(-total // batch_size) if total is not None else None
-    return Feed(padded, _example(source), batch_size, None, batches, prefetch, once=_once(source)), true_rows
+    feed = Feed(padded, _example(source), batch_size, None, batches, prefetch, _once(source), stream=not known)
+    return feed, true_rows
 
 
 def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:

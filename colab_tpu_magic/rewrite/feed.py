@@ -31,6 +31,7 @@ class Feed:
         batches: Batches in a pass, or None when the feed is endless.
         prefetch: Batches made ahead in a thread; 0 makes each when it is asked for.
         once: Whether the source can be read only once.
+        stream: Whether the source gives batches, so that opening it for nothing costs the user's work.
         interrupted: Set it to end the feed from outside while it waits for data.
         hold_errors: End quietly on an error and keep it in `error`, for a caller that
             cannot take one in the middle of several steps.
@@ -48,6 +49,7 @@ class Feed:
     batches: int | None
     prefetch: int = PREFETCH
     once: bool = False
+    stream: bool = False
     interrupted: threading.Event = field(default_factory=threading.Event)
     hold_errors: bool = False
     error: BaseException | None = None
@@ -90,6 +92,8 @@ class Feed:
             if len(self._replay) < MOST_REPLAYED:
                 self._replay.append(batch)
             yield batch
+        # The next pass goes on where this one has ended: a generator that validates so many steps each epoch.
+        self._single, self._replay = None, []
 
 
 def shape_of(batch: Any) -> Any:

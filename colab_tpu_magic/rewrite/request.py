@@ -63,16 +63,18 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
     for name in ("batch_size", "epochs", "steps_per_epoch", "validation_steps", "validation_batch_size"):
         _check_count(name, arguments[name])
     shuffle = bool(arguments["shuffle"])
+    given = arguments["batch_size"]
     data = read_data(
-        arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle=shuffle
+        arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle, given
     )
     _check_targets(model, data)
-    batch_size = arguments["batch_size"] or own_batch_size(data)
     validation = None
     if arguments["validation_data"] is not None:
-        validation = read_validation(arguments["validation_data"])
+        validation = read_validation(arguments["validation_data"], arguments["validation_batch_size"] or given)
+        _check_validation(validation, arguments)
     elif arguments["validation_split"]:
         data, validation = split(data, float(arguments["validation_split"]))
+    batch_size = given or own_batch_size(data, arguments["steps_per_epoch"])
     if not isinstance(data, ArraySource):
         _check_stream(data, arguments)
         batch_size = data.batch_size
@@ -103,23 +105,28 @@ def _check_count(name: str, value: Any) -> None:
         )
 
 
-def read_validation(validation_data: Any) -> Source:
-    """Return ``(x, y)``, ``(x, y, sample_weight)`` or a dataset as a source."""
+def read_validation(validation_data: Any, batch_size: int | None = None) -> Source:
+    """Return ``(x, y)``, ``(x, y, sample_weight)``, a dataset or a function that returns one as a source."""
     if isinstance(validation_data, tuple | list):
-        if len(validation_data) not in (2, 3):
+        if not 1 <= len(validation_data) <= 3:
             raise DataError(
                 f"validation_data has {len(validation_data)} parts.",
                 expected="(x_val, y_val) or (x_val, y_val, sample_weight).",
                 type_next="validation_data=(x_test, y_test)",
             )
-        return read_data(*validation_data)
-    return read_data(validation_data)
+        x, y, sample_weight = (*validation_data, None, None)[:3]
+        return read_data(x, y, sample_weight, batch_size=batch_size)
+    return read_data(validation_data, batch_size=batch_size)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:
     """Split off the last share of the rows for validation, before any shuffle, as Keras does."""
     if not isinstance(data, ArraySource):
-        raise DataError("validation_split needs arrays.", expected="validation_data=... with a dataset or a generator.")
+        raise DataError(
+            f"validation_split needs arrays, and x is a {data.form}.",
+            expected=f"a second {data.form} with the rows to validate on.",
+            type_next="model.fit(..., validation_data=...)",
+        )
     if not 0 < share < 1:
         raise DataError(f"validation_split={share} cannot be used.", expected="a share between 0 and 1.")
     at = int(np.floor(data.rows * (1.0 - share)))
@@ -128,7 +135,7 @@ def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:
             f"validation_split={share} of {data.rows} rows leaves nothing to train or to validate on.",
             expected="at least one row on each side.",
         )
-    return ArraySource(data.take(slice(0, at)), at), ArraySource(data.take(slice(at, None)), data.rows - at)
+    return data.part(0, at), data.part(at, data.rows)
 
 
 def _check_targets(model: Any, data: Source) -> None:
@@ -146,9 +153,11 @@ def _check_targets(model: Any, data: Source) -> None:
         )
 
 
-def own_batch_size(data: Source) -> int:
-    """Return the batch size that Keras would use when the call names none."""
-    return KERAS_DEFAULT_BATCH_SIZE if isinstance(data, ArraySource) else data.batch_size
+def own_batch_size(data: Source, steps: int | None = None) -> int:
+    """Return the batch size that Keras would use when the call names none: that of so many steps over the rows, or 32."""
+    if not isinstance(data, ArraySource):
+        return data.batch_size
+    return -(-data.rows // steps) if steps else KERAS_DEFAULT_BATCH_SIZE
 
 
 def _validation_batch_size(validation: Source | None, batch_size: int) -> int:
@@ -166,9 +175,28 @@ def _check_stream(data: Any, arguments: dict[str, Any]) -> None:
         )
     if data.once and int(arguments["epochs"]) > 1:
         raise DataError(
-            "A generator can be read only once, and the fit has several epochs.",
-            expected="steps_per_epoch with a generator that goes on, or arrays, a tf.data.Dataset or a keras.utils.PyDataset.",
-            type_next="model.fit(generator, steps_per_epoch=100, epochs=5)",
+            f"The {data.form} can be read only once, and the fit has several epochs.",
+            expected="the function that makes the generator, which is then called for each epoch; or steps_per_epoch "
+            "with a generator that goes on.",
+            type_next="model.fit(batches, epochs=5) where def batches(): ... yield x, y",
+        )
+
+
+def _check_validation(validation: Source, arguments: dict[str, Any]) -> None:
+    """Refuse validation data that would never end, or that is gone after the first epoch."""
+    if isinstance(validation, ArraySource) or arguments["validation_steps"]:
+        return
+    if validation.infinite:
+        raise DataError(
+            f"The {validation.form} of validation_data never ends.",
+            expected="validation_steps.",
+            type_next="model.fit(..., validation_steps=10)",
+        )
+    if validation.once and int(arguments["epochs"]) > 1:
+        raise DataError(
+            f"The {validation.form} of validation_data can be read only once, and the fit has several epochs.",
+            expected="the function that makes the generator, or validation_steps with a generator that goes on.",
+            type_next="model.fit(..., validation_data=batches) where def batches(): ... yield x, y",
         )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError
+from .arrays import Conversion, Rows, convert, part_of
+from .arrays.integers import too_wide
 
 Batch = tuple[Any, ...]
 
@@ -18,15 +21,17 @@ class ArraySource:
     """Data with random access: every leaf is an array of ``rows`` rows.
 
     Attributes:
-        tree: ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; each part an array or a
-            nested dict, list or tuple of arrays.
+        tree: ``(x,)``, ``(x, y)`` or ``(x, y, sample_weight)``; each part an array, or `Rows`,
+            or a nested dict, list or tuple of them.
         rows: Rows in every array.
         dtypes: Target dtype of each flattened leaf, or None to leave it.
+        conversions: What the user's data was where it was no array of numbers.
     """
 
     tree: Batch
     rows: int
     dtypes: tuple[np.dtype | None, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
 
     def take(self, rows: Any) -> Batch:
         """Return the rows of a slice or an index array as one batch, cast where a dtype is set."""
@@ -45,6 +50,13 @@ class ArraySource:
         """The first row as a batch of one."""
         return self.take(slice(0, 1))
 
+    def part(self, start: int, stop: int) -> ArraySource:
+        """Return rows ``start`` to ``stop`` as a source, without a copy."""
+        import keras
+
+        tree = keras.tree.map_structure(lambda leaf: part_of(leaf, start, stop), self.tree)
+        return replace(self, tree=tree, rows=stop - start)
+
 
 @dataclass(frozen=True)
 class StreamSource:
@@ -59,6 +71,8 @@ class StreamSource:
         infinite: Whether a pass never ends.
         once: Whether only one pass can be made (a Python generator).
         dtypes: Target dtype of each flattened leaf, or None to leave it.
+        conversions: What the user's data was where it was no array of numbers.
+        remark: Something about how it is read, for people, or "".
     """
 
     form: str
@@ -69,6 +83,13 @@ class StreamSource:
     infinite: bool = False
     once: bool = False
     dtypes: tuple[np.dtype | None, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
+    remark: str = ""
+
+    def first(self, batches: int) -> StreamSource:
+        """Return a source whose passes end after a number of batches; of one that can be read once, each goes on."""
+        known = batches if self.batches is None else min(batches, self.batches)
+        return replace(self, open=lambda: islice(self.open(), batches), batches=known, infinite=False)
 
     def passes(self, forever: bool) -> Iterator[Batch]:
         """Yield batches of one pass, or of pass after pass."""
@@ -93,8 +114,17 @@ def cast(batch: Batch, dtypes: tuple[np.dtype | None, ...]) -> Batch:
     import keras
 
     leaves = keras.tree.flatten(batch)
-    leaves = [leaf if d is None else leaf.astype(d, copy=False) for leaf, d in zip(leaves, dtypes, strict=True)]
+    leaves = [leaf if d is None else _cast(leaf, d) for leaf, d in zip(leaves, dtypes, strict=True)]
     return keras.tree.pack_sequence_as(batch, leaves)
+
+
+def _cast(leaf: Any, dtype: np.dtype) -> Any:
+    """Return an array in another dtype; integers that do not fit are refused, not cut."""
+    if dtype == np.int32 and leaf.dtype.kind in "iu" and leaf.dtype.itemsize >= 4 and leaf.size:
+        error = too_wide(int(leaf.min()), int(leaf.max()))
+        if error is not None:
+            raise error
+    return leaf.astype(dtype, copy=False)
 
 
 def rows_of(batch: Batch) -> int:
@@ -111,47 +141,75 @@ def pack(x: Any, y: Any = None, sample_weight: Any = None) -> Batch:
     return (x,) if y is None else (x, y)
 
 
-def as_arrays(part: Any, name: str) -> Any:
-    """Return a nested structure of NumPy arrays for one of x, y and sample_weight.
+def as_arrays(part: Any, name: str, conversions: list[Conversion] | None = None) -> Any:
+    """Return a nested structure of NumPy arrays, or of `Rows`, for one of x, y and sample_weight.
+
+    Args:
+        part: What the user gave.
+        name: ``"x"``, ``"y"`` or ``"sample_weight"``.
+        conversions: Gets what had to be made of data that was no array of numbers.
 
     Raises:
-        DataError: For strings, ragged or sparse data, scalars and objects.
+        DataError: For strings, scalars, objects and rows of different lengths.
     """
     import keras
 
     if part is None:
         return None
     if isinstance(part, list | tuple) and any(np.isscalar(leaf) for leaf in keras.tree.flatten(part)):
-        part = np.asarray(part)
-    return keras.tree.map_structure(lambda leaf: _as_array(leaf, name), part)
+        part = _of_numbers(part, name)
+
+    def as_array(leaf: Any) -> Any:
+        array, conversion = _as_array(leaf, name)
+        if conversion is not None and conversions is not None:
+            conversions.append(conversion)
+        return array
+
+    return keras.tree.map_structure(as_array, part)
 
 
-def _as_array(leaf: Any, name: str) -> np.ndarray:
-    kind = type(leaf).__name__
-    if isinstance(leaf, np.ndarray):
-        array = leaf
-    elif hasattr(leaf, "toarray"):
+def _of_numbers(part: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(part)
+    except ValueError:
         raise DataError(
-            f"{name} is sparse ({kind}).",
-            expected="a dense array: a TPU has no sparse arrays.",
-            type_next=f"{name}.toarray()",
-        )
-    elif "Ragged" in kind:
-        raise DataError(f"{name} is ragged.", expected="rows of one length.", type_next=f"{name} = {name}.to_tensor()")
-    elif hasattr(leaf, "to_numpy"):
-        array = leaf.to_numpy()
-    elif hasattr(leaf, "__array__") or isinstance(leaf, list):
-        array = np.asarray(leaf)
-    else:
-        raise DataError(
-            f"{name} is a {kind}.",
-            expected="NumPy arrays (alone, or in a dict or list), a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
-        )
+            f"{name} is a list of lists of different lengths.",
+            expected="rows of one length.",
+            type_next=f'{name} = keras.utils.pad_sequences({name}, padding="post")',
+        ) from None
+
+
+def _as_array(leaf: Any, name: str) -> tuple[Any, Conversion | None]:
+    read = convert(leaf, name)
+    if read is None:
+        raise _unknown(leaf, name)
+    array, conversion = read
     if array.dtype.kind in "USO":
-        raise _no_numbers(array, name)
+        raise _no_numbers(np.asarray(array[:1]) if isinstance(array, Rows) else array, name)
     if array.ndim == 0:
         raise DataError(f"{name} is a single number.", expected="an array whose first axis is the rows.")
-    return array
+    return array, conversion
+
+
+def _unknown(leaf: Any, name: str) -> DataError:
+    """Return what to say of an object that holds no data that we can read."""
+    kind = type(leaf).__name__
+    if leaf is None:
+        return DataError(f"{name} has a part that is None.", expected="an array in every place.")
+    if isinstance(leaf, type):
+        return DataError(f"{name} is the class {leaf.__name__}.", "an object of it.", f"{leaf.__name__}(...)")
+    if hasattr(leaf, "flow") and hasattr(leaf, "flow_from_directory"):
+        return DataError(f"{name} is an {kind}, which has no data yet.", "what it flows from.", "generator.flow(x, y)")
+    if hasattr(leaf, "__getitem__") and hasattr(leaf, "__len__"):
+        return DataError(
+            f"{name} is a {kind}, which may give rows or batches.",
+            expected="a class that says which: keras.utils.PyDataset gives batches, a torch DataLoader makes them of rows.",
+            type_next=f"class {kind}(keras.utils.PyDataset): ...",
+        )
+    return DataError(
+        f"{name} is a {kind}.",
+        expected="NumPy arrays (alone, or in a dict or list), a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
+    )
 
 
 def _no_numbers(array: np.ndarray, name: str) -> DataError:
@@ -178,7 +236,9 @@ def array_source(x: Any, y: Any = None, sample_weight: Any = None, class_weight:
     """
     import keras
 
-    x, y, sample_weight = as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(sample_weight, "sample_weight")
+    conversions: list[Conversion] = []
+    x, y = as_arrays(x, "x", conversions), as_arrays(y, "y", conversions)
+    sample_weight = as_arrays(sample_weight, "sample_weight", conversions)
     if class_weight is not None:
         if sample_weight is not None:
             raise DataError("Both class_weight and sample_weight were given.", expected="one of the two, as in Keras.")
@@ -195,21 +255,36 @@ def array_source(x: Any, y: Any = None, sample_weight: Any = None, class_weight:
     rows = next(iter(counts))
     if rows == 0:
         raise DataError("The data has no rows.", expected="at least one row.")
-    return ArraySource(pack(x, y, sample_weight), rows)
+    if sample_weight is not None and keras.tree.is_nested(y) and not keras.tree.is_nested(sample_weight):
+        sample_weight = keras.tree.map_structure(lambda _: sample_weight, y)  # as Keras: each output gets it
+    return ArraySource(pack(x, y, sample_weight), rows, conversions=tuple(conversions))
 
 
 def class_weights(y: Any, class_weight: dict) -> np.ndarray:
     """Return one weight per row from the class of each row.
 
     Args:
-        y: Integer labels ``(rows,)`` or ``(rows, 1)``, or one-hot ``(rows, classes)``.
+        y: Labels ``(rows,)`` or ``(rows, 1)``, or one-hot ``(rows, classes)``.
         class_weight: Class index to weight; a class that is missing weighs 1.
+
+    Raises:
+        DataError: When there are no labels, or those of several outputs.
     """
-    if not isinstance(y, np.ndarray):
+    if not isinstance(class_weight, dict):
         raise DataError(
-            "class_weight needs a single array of labels.", expected="one output, or sample_weight instead."
+            f"class_weight is a {type(class_weight).__name__}.",
+            expected="a dict of class numbers and weights.",
+            type_next="class_weight={0: 1.0, 1: 5.0}",
         )
-    labels = y.argmax(axis=-1) if y.ndim > 1 and y.shape[-1] > 1 else y.reshape(len(y), -1)[:, 0]
+    if y is None or not isinstance(y, np.ndarray | Rows):
+        raise DataError(
+            "class_weight needs a single array of labels.",
+            expected="one output, or sample_weight instead.",
+            type_next='sample_weight={"first": weights_first, "second": weights_second}',
+        )
+    labels = np.asarray(y)
+    labels = labels.argmax(axis=-1) if y.ndim > 1 and y.shape[-1] > 1 else labels.reshape(len(y), -1)[:, 0]
+    labels = np.round(labels)
     weights = np.ones(len(y), "float32")
     for label, weight in class_weight.items():
         weights[labels == label] = weight

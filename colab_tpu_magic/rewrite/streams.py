@@ -2,57 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError
+from .arrays import Conversion
+from .arrays.records import read_records
 from .forms import stream_of
-from .sources import Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+from .forms.callables import call
+from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
 
 
 def read_data(
-    x: Any, y: Any = None, sample_weight: Any = None, class_weight: dict | None = None, shuffle: bool = False
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    class_weight: dict | None = None,
+    shuffle: bool = False,
+    batch_size: int | None = None,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
     Args:
-        x: Arrays, a tf.data.Dataset, a keras.utils.PyDataset, a torch DataLoader or a generator.
+        x: Arrays, a tf.data.Dataset, a keras.utils.PyDataset, a torch DataLoader, a generator, or a function
+            that returns one of them or ``(x, y)``.
         y: Targets, with arrays only.
         sample_weight: One weight per row, with arrays only.
         class_weight: Class index to weight.
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
+        batch_size: The user's, for a function that asks for it.
 
     Raises:
         DataError: When the data cannot be used.
     """
-    stream = stream_of(x, shuffle)
+    called = call(x, batch_size)
+    alone = y is None and sample_weight is None
+    stream = None
+    if called is not None:
+        if not alone:
+            raise _beside("function")
+        x, stream = called.result, called.passes()
+        if isinstance(x, tuple) and 1 <= len(x) <= 3:
+            alone = len(x) == 1
+            x, y, sample_weight = (*x, None, None)[:3]
+    if (records := read_records(x)) is not None:
+        if not alone:
+            raise _beside(type(x).__name__)
+        x, y, sample_weight = (*records, None, None)[:3]
+    stream = stream or stream_of(x, shuffle)
     if stream is None:
         return array_source(x, y, sample_weight, class_weight)
     form = stream.form
-    if y is not None or sample_weight is not None:
-        raise DataError(
-            f"x is a {form}, and y or sample_weight was given beside it.",
-            expected=f"targets and weights inside the {form}.",
-        )
+    if not alone:
+        raise _beside(form)
+    conversions: list[Conversion] = []
 
-    def open_packed() -> Iterator[Batch]:
-        for element in stream.open():
-            yield _as_batch(element, form, class_weight)
+    def packed(opened: Iterator[Any], noted: list[Conversion] | None = None) -> Iterator[Batch]:
+        for element in opened:
+            yield _as_batch(element, form, class_weight, noted)
 
-    first = next(open_packed(), None)
+    first_pass = packed(iter(stream.open()), conversions)
+    first = next(first_pass, None)
     if first is None:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
-    opener: Callable[[], Iterator[Batch]] = open_packed
-    if stream.once:
-        rest = chain([first], open_packed())
-        opener = lambda: rest  # noqa: E731
-    return StreamSource(form, opener, first, rows_of(first), stream.batches, stream.infinite, stream.once)
+    found = tuple(dict.fromkeys(conversions))
+    # The pass that the first batch was read from is the first that is given out; its beginning is not made twice.
+    kept = [chain([first], first_pass)]
+
+    def open_packed() -> Iterator[Batch]:
+        if stream.once:
+            return kept[0]
+        return kept.pop() if kept else packed(iter(stream.open()))
+
+    return StreamSource(
+        form,
+        open_packed,
+        first,
+        rows_of(first),
+        stream.batches,
+        stream.infinite,
+        stream.once,
+        conversions=found,
+        remark=stream.remark,
+    )
 
 
-def _as_batch(element: Any, form: str, class_weight: dict | None) -> Batch:
+def bounded(source: Source, steps: int | None, batch_size: int, what: str) -> tuple[Source, int | None]:
+    """Return a source of as many batches as were asked for, and the most rows to read, None for all.
+
+    Args:
+        source: The data of an evaluation or a prediction.
+        steps: Batches of the user's, or None for all.
+        batch_size: The user's batch size, rows.
+        what: The argument that is missing when the data never ends: ``"steps"``.
+
+    Raises:
+        DataError: When the data never ends and nobody said how much of it to read.
+    """
+    if isinstance(source, ArraySource):
+        return source, steps * batch_size if steps else None
+    if steps:
+        return source.first(steps), None
+    if source.infinite:
+        raise DataError(f"The {source.form} never ends.", expected=f"{what}.", type_next=f"{what}=100")
+    return source, None
+
+
+def _beside(form: str) -> DataError:
+    return DataError(
+        f"x is a {form}, and y or sample_weight was given beside it.",
+        expected=f"targets and weights inside the {form}.",
+    )
+
+
+def _as_batch(element: Any, form: str, class_weight: dict | None, conversions: list[Conversion] | None = None) -> Batch:
     import keras
 
     if isinstance(element, list):
@@ -64,9 +130,36 @@ def _as_batch(element: Any, form: str, class_weight: dict | None) -> Batch:
             f"A batch of the {form} has {len(element)} parts.", expected="(x,), (x, y) or (x, y, sample_weight)."
         )
     x, y, weight = (*element, None, None)[:3]
-    if any(np.ndim(leaf) == 0 for leaf in keras.tree.flatten((x, y)) if leaf is not None):
-        raise DataError(f"The {form} gives single rows.", expected="batches of rows.", type_next="dataset.batch(32)")
-    x, y, weight = as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(weight, "sample_weight")
-    if class_weight is not None and weight is None:
+    if _has_scalar(x) or _has_scalar(y):
+        batched = "dataset.batch(32)" if "data" in form.lower() else "yield x[None], y[None], or many rows at a time"
+        raise DataError(f"The {form} gives single rows.", expected="batches of rows.", type_next=batched)
+    if class_weight is not None and weight is not None:
+        raise DataError(
+            f"class_weight was given, and the {form} gives sample weights.", expected="one of the two, as in Keras."
+        )
+    x, y, weight = (
+        _made(as_arrays(part, name, conversions)) for part, name in ((x, "x"), (y, "y"), (weight, "sample_weight"))
+    )
+    if class_weight is not None:
         weight = class_weights(y, class_weight)
+    rows = {leaf.shape[0] for leaf in keras.tree.flatten((x, y, weight)) if leaf is not None}
+    if len(rows) > 1:
+        raise DataError(
+            f"A batch of the {form} has parts of {' and '.join(map(str, sorted(rows)))} rows.",
+            expected="as many rows in y (and weights) as in x.",
+        )
     return pack(x, y, weight)
+
+
+def _has_scalar(part: Any) -> bool:
+    """Return whether a part of a batch is a number, which is one row's and not a batch's."""
+    if isinstance(part, dict):
+        return any(map(_has_scalar, part.values()))
+    return part is not None and (np.isscalar(part) or len(getattr(part, "shape", "?")) == 0)
+
+
+def _made(part: Any) -> Any:
+    """Return a part of a batch with sparse and ragged rows made."""
+    import keras
+
+    return None if part is None else keras.tree.map_structure(np.asarray, part)

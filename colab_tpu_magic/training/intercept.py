@@ -22,7 +22,7 @@ from ..rewrite.rules import check_switches, prepare
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
 from ..rewrite.sources import Source, rows_of
-from ..rewrite.streams import read_data
+from ..rewrite.streams import bounded, read_data
 from .callback import Guard
 from .control import Control
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
@@ -140,7 +140,8 @@ class Interceptor:
         arguments.pop("kwargs", None)
         source = self._read(arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight"))
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
-        size, limit = self._sizes(source, batch_size, steps)
+        source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
+        size = self._size(source, batch_size)
         split = are_row_means(model)
         if not split:
             size = batch_size or own_batch_size(source)
@@ -154,7 +155,9 @@ class Interceptor:
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
         source = self._read(arguments.pop("x"), None, None)
-        size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
+        batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
+        source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
+        size = self._size(source, batch_size)
         feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
         with self._on_replicas(model):
             outputs = self._run(keras_predict, model, feed, arguments)
@@ -166,12 +169,12 @@ class Interceptor:
         source = read_data(x, y, sample_weight)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]
 
-    def _sizes(self, source: Source, batch_size: int | None, steps: int | None) -> tuple[int, int | None]:
-        """Return the global batch size and the most rows to read."""
+    def _size(self, source: Source, batch_size: int | None) -> int:
+        """Return the global batch size of an evaluation or a prediction."""
         own = batch_size or own_batch_size(source)
         replicas = self._replicas
         size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)
-        return evaluation_batch_size(source, size, replicas), steps * own if steps else None
+        return evaluation_batch_size(source, size, replicas)
 
     def _run(self, keras_method: Callable[..., Any], model: Any, feed: Feed, arguments: dict[str, Any]) -> Any:
         """Call Keras' own evaluate or predict; an interrupt waits for the step, an error of the data is raised as it is."""
@@ -198,8 +201,8 @@ class Interceptor:
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
         """Build the model ahead where Keras could not from the first batch."""
-        first = feed.example if feed.once else next(feed.open(), None)
-        if first is None or not (feed.once or rows_of(first) % self._replicas):
+        first = feed.example if feed.stream else next(feed.open(), None)
+        if first is None or not (feed.stream or rows_of(first) % self._replicas):
             return nullcontext()
         return self.runtime.engine.building_from(model, first)
 

@@ -21,6 +21,7 @@ from ..rewrite.feed import Feed
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
+from ..rewrite.streams import bounded
 from .callback import Monitor
 from .callback_list import WatchedCallbacks
 from .control import Control, deaf_to_interrupts
@@ -75,6 +76,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         prepared.full_batches,
         _ahead(prepared, runtime),
         endless=prepared.steps_per_epoch is not None,
+        most=prepared.steps_per_epoch and prepared.steps_per_epoch * max(0, prepared.epochs - request.initial_epoch),
     )
     feed.interrupted = control.interrupted
     feed.waits.handing = engine.step_takes_batches
@@ -156,7 +158,7 @@ def expecting_the_end() -> Iterator[None]:
 
 
 def _built_ahead(engine: Engine, model: Any, feed: Feed) -> AbstractContextManager[Any]:
-    return engine.building_from(model, feed.example) if feed.once else nullcontext()
+    return engine.building_from(model, feed.example) if feed.stream else nullcontext()
 
 
 def _ahead(prepared: PreparedFit, runtime: Runtime) -> int:
@@ -169,8 +171,9 @@ def _validation(prepared: PreparedFit, runtime: Runtime) -> Feed | None:
         return None
     request = prepared.request
     size, split = evaluation_batches(request.model, prepared.validation, prepared, runtime)
-    limit = request.validation_steps * request.validation_batch_size if request.validation_steps else None
-    return evaluation_feed(prepared.validation, size, prepared.replicas, limit, _ahead(prepared, runtime), split)
+    steps, own = request.validation_steps, request.validation_batch_size
+    source, limit = bounded(prepared.validation, steps, own, "validation_steps")
+    return evaluation_feed(source, size, prepared.replicas, limit, _ahead(prepared, runtime), split)
 
 
 def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, runtime: Runtime) -> tuple[int, bool]:

@@ -12,6 +12,7 @@ from colab_tpu_magic.rewrite.rules.steps_per_execution import auto_steps
 IDS = (
     "scope",
     "jit-compile",
+    "dense-arrays",
     "dtypes",
     "batch-size",
     "static-shapes",

@@ -24,7 +24,7 @@ def test_arrays_in_every_form_give_the_same_rows(x):
     data = read_data(x, Y)
     assert isinstance(data, ArraySource) and data.rows == 6
     picked = data.take(np.array([4, 0]))
-    np.testing.assert_array_equal(picked[0], np.asarray(x)[[4, 0]])
+    np.testing.assert_array_equal(picked[0], np.asarray(x).reshape(6, -1)[[4, 0]])
     np.testing.assert_array_equal(picked[1], [1, 0])
 
 
@@ -73,6 +73,9 @@ def test_integer_beyond_32_bits_is_refused():
         ((X, np.array([None] * 6)), "y holds text or Python objects (dtype object)."),
         ((np.float32(3.0),), "x is a single number."),
         ((object(),), "x is a object."),
+        (([[1.0, 2.0], [3.0]],), "x is a list of lists of different lengths."),
+        ((X, (Y, None)), "y has a part that is None."),
+        ((ArraySource,), "x is the class ArraySource."),
     ],
 )
 def test_data_that_cannot_be_used_is_named(arguments, what):
@@ -92,14 +95,6 @@ def test_text_and_objects_get_a_line_that_can_be_typed(arguments, type_next):
     with pytest.raises(DataError) as caught:
         read_data(*arguments)
     assert caught.value.type_next == type_next
-
-
-def test_sparse_matrix_gets_the_line_to_type():
-    import scipy.sparse
-
-    with pytest.raises(DataError) as caught:
-        read_data(scipy.sparse.csr_matrix(X), Y)
-    assert caught.value.type_next == "x.toarray()"
 
 
 def test_class_weights_become_one_weight_per_row():

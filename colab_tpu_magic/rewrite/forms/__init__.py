@@ -6,14 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from .base import Stream
-from .generators import read_generator
+from .generators import read_generator, read_iterable
+from .grain_loader import read_grain
 from .py_dataset import read_py_dataset
 from .tf_data import read_tf_data
 from .torch_loader import read_torch_loader
 
 Reader = Callable[[Any, bool], Stream | None]
 
-READERS: tuple[Reader, ...] = (read_tf_data, read_py_dataset, read_generator, read_torch_loader)
+READERS: tuple[Reader, ...] = (
+    read_tf_data,
+    read_py_dataset,
+    read_generator,
+    read_torch_loader,
+    read_grain,
+    read_iterable,  # last: whatever else can be iterated over
+)
 
 
 def stream_of(x: Any, shuffle: bool) -> Stream | None:

@@ -17,6 +17,7 @@ class Stream:
         batches: Batches in one pass, or None when unknown.
         infinite: Whether a pass never ends.
         once: Whether only one pass can be made (a Python generator).
+        remark: Something about how it is read, for people, or "".
     """
 
     form: str
@@ -24,3 +25,4 @@ class Stream:
     batches: int | None = None
     infinite: bool = False
     once: bool = False
+    remark: str = ""

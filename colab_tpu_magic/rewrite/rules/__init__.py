@@ -9,6 +9,7 @@ from ..prepared import FitRequest, PreparedFit
 from ..traps import find_traps
 from .base import Rule
 from .batch_size import BatchSize
+from .dense_arrays import DenseArrays
 from .dtypes import Dtypes
 from .input_pipeline import InputPipeline
 from .jit_compile import JitCompile
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = (
     Scope(),
     JitCompile(),
+    DenseArrays(),
     Dtypes(),
     BatchSize(),
     StaticShapes(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import DataError
+from ..arrays.integers import NarrowedRows, is_read_late, too_wide
 from ..prepared import PreparedFit
 from ..sources import ArraySource, Source
 from .base import Rule
@@ -15,8 +15,6 @@ from .base import Rule
 if TYPE_CHECKING:
     from ...backends.base import Runtime
     from ...options import FitOptions
-
-INT32 = np.iinfo(np.int32)
 
 
 class Dtypes(Rule):
@@ -52,7 +50,15 @@ def device_dtypes(source: Source) -> tuple[Source, list[tuple[str, str]]]:
     leaves = keras.tree.flatten(source.tree if isinstance(source, ArraySource) else source.example)
     targets = tuple(_target(leaf) for leaf in leaves)
     casts = [(str(leaf.dtype), str(target)) for leaf, target in zip(leaves, targets, strict=True) if target is not None]
-    return (replace(source, dtypes=targets) if casts else source), casts
+    if not casts:
+        return source, casts
+    if isinstance(source, ArraySource):
+        looked_at = [
+            NarrowedRows(leaf) if target == np.int32 and is_read_late(leaf) else leaf
+            for leaf, target in zip(leaves, targets, strict=True)
+        ]
+        source = replace(source, tree=keras.tree.pack_sequence_as(source.tree, looked_at))
+    return replace(source, dtypes=targets), casts
 
 
 def _target(leaf: Any) -> np.dtype | None:
@@ -60,12 +66,9 @@ def _target(leaf: Any) -> np.dtype | None:
     if dtype == np.float64 or dtype.kind == "b":
         return np.dtype("float32")
     if dtype.kind in "iu" and dtype.itemsize >= 4 and dtype != np.int32:
-        low, high = (int(leaf.min()), int(leaf.max())) if leaf.size else (0, 0)
-        if low < INT32.min or high > INT32.max:
-            raise DataError(
-                f"The data holds {low if low < INT32.min else high}, which does not fit in 32 bits.",
-                expected=f"integers from {INT32.min} to {INT32.max}: a TPU has no 64-bit integers.",
-                type_next="ids, x = numpy.unique(x, return_inverse=True)",
-            )
+        if leaf.size and not is_read_late(leaf):
+            error = too_wide(int(leaf.min()), int(leaf.max()))
+            if error is not None:
+                raise error
         return np.dtype("int32")
     return None

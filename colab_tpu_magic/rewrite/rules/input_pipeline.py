@@ -34,5 +34,8 @@ class InputPipeline(Rule):
             )
             after = f"{order}, gathered in bulk, {PREFETCH} batches ahead"
         else:
-            before, after = f"{prepared.data.form} as it is", f"{PREFETCH} batches ahead"
+            before = f"{prepared.data.form} as it is"
+            after = f"read in a thread, batches of {prepared.batch_size:,} cut from it, {PREFETCH} ahead"
+            if prepared.data.remark:
+                after += f"; {prepared.data.remark}"
         return prepared.but(self.change(before, after), prefetch=PREFETCH)
