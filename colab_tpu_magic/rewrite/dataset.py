@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .batches import even_pieces, index_batches, limited, rebatch
+from .batches import even_pieces, index_batches, limited
 from .feed import Feed
 from .sources import ArraySource, Batch, Source, cast, rows_of
 
@@ -41,8 +41,9 @@ def training_feed(
     as_they_come = not full and batch_size == stream.batch_size
 
     def batches() -> Iterator[Batch]:
-        passes = stream.passes(forever=endless)
-        return passes if as_they_come else rebatch(passes, batch_size, "fill" if full else "keep")
+        if as_they_come:
+            return stream.passes(forever=endless)
+        return stream.of_size(batch_size, endless, "fill" if full else "keep")
 
     return Feed(
         batches,
@@ -52,6 +53,7 @@ def training_feed(
         None,
         prefetch,
         once=stream.once,
+        free_axes=stream.free_axes,
     )
 
 
@@ -82,6 +84,7 @@ def evaluation_feed(
         _passes_batches(source, batch_size, replicas if split else 1, limit_rows),
         prefetch,
         once=_once(source),
+        free_axes=_free_axes(source),
     )
 
 
@@ -96,6 +99,7 @@ def prediction_feed(
     import keras
 
     true_rows: list[int] = []
+    own_lengths = _keeps_lengths(source)
 
     def padded() -> Iterator[Batch]:
         true_rows.clear()
@@ -103,7 +107,7 @@ def prediction_feed(
         for batch in limited(_in_order(source, batch_size), limit_rows):
             rows = rows_of(batch)
             true_rows.append(rows)
-            target = -(-rows // replicas) * replicas if first else batch_size
+            target = -(-rows // replicas) * replicas if first or own_lengths else batch_size
             first = False
             if rows < target:
                 batch = keras.tree.map_structure(
@@ -112,16 +116,32 @@ def prediction_feed(
                 )
             yield batch
 
-    known = isinstance(source, ArraySource)
-    total = min(source.rows, limit_rows or source.rows) if known else None  # type: ignore[union-attr]
+    total = min(source.rows, limit_rows or source.rows) if isinstance(source, ArraySource) else None
     batches = -(-total // batch_size) if total is not None else None
-    return Feed(padded, _example(source), batch_size, None, batches, prefetch, once=_once(source)), true_rows
+    feed = Feed(
+        padded,
+        _example(source),
+        batch_size,
+        None,
+        batches,
+        prefetch,
+        once=_once(source),
+        free_axes=_free_axes(source),
+    )
+    return feed, true_rows
 
 
 def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:
     if isinstance(source, ArraySource):
         return (source.take(slice(i, min(i + batch_size, source.rows))) for i in range(0, source.rows, batch_size))
-    return rebatch(source.passes(forever=False), batch_size, "keep")
+    if _keeps_lengths(source):
+        return source.passes(forever=False)
+    return source.of_size(batch_size, False, "keep")
+
+
+def _keeps_lengths(source: Source) -> bool:
+    """Return whether batches stay as they come, for joining them would pad rows that nothing masks."""
+    return not isinstance(source, ArraySource) and source.lengths is not None and source.buckets is None
 
 
 def _passes_batches(source: Source, batch_size: int, replicas: int, limit_rows: int | None) -> int | None:
@@ -137,6 +157,10 @@ def _passes_batches(source: Source, batch_size: int, replicas: int, limit_rows: 
 
 def _example(source: Source) -> Batch:
     return source.example if isinstance(source, ArraySource) else cast(source.example, source.dtypes)
+
+
+def _free_axes(source: Source) -> tuple[tuple[int, ...], ...]:
+    return () if isinstance(source, ArraySource) else source.free_axes
 
 
 def _once(source: Source) -> bool:

@@ -64,13 +64,21 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         _check_count(name, arguments[name])
     shuffle = bool(arguments["shuffle"])
     data = read_data(
-        arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle=shuffle
+        arguments["x"],
+        arguments["y"],
+        arguments["sample_weight"],
+        arguments["class_weight"],
+        shuffle,
+        model,
+        arguments["batch_size"],
     )
     _check_targets(model, data)
     batch_size = arguments["batch_size"] or own_batch_size(data)
     validation = None
     if arguments["validation_data"] is not None:
-        validation = read_validation(arguments["validation_data"])
+        validation = read_validation(
+            arguments["validation_data"], model, arguments["validation_batch_size"] or arguments["batch_size"]
+        )
     elif arguments["validation_split"]:
         data, validation = split(data, float(arguments["validation_split"]))
     if not isinstance(data, ArraySource):
@@ -103,8 +111,14 @@ def _check_count(name: str, value: Any) -> None:
         )
 
 
-def read_validation(validation_data: Any) -> Source:
-    """Return ``(x, y)``, ``(x, y, sample_weight)`` or a dataset as a source."""
+def read_validation(validation_data: Any, model: Any = None, batch_size: int | None = None) -> Source:
+    """Return ``(x, y)``, ``(x, y, sample_weight)`` or a dataset as a source.
+
+    Args:
+        validation_data: As `fit` takes it.
+        model: The model that is validated, where it is known.
+        batch_size: Rows in a batch of a dataset of single rows.
+    """
     if isinstance(validation_data, tuple | list):
         if len(validation_data) not in (2, 3):
             raise DataError(
@@ -113,7 +127,7 @@ def read_validation(validation_data: Any) -> Source:
                 type_next="validation_data=(x_test, y_test)",
             )
         return read_data(*validation_data)
-    return read_data(validation_data)
+    return read_data(validation_data, model=model, batch_size=batch_size)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:

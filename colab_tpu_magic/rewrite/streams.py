@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
@@ -9,12 +10,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..files.paths import refuse_path
+from .buckets import lengths_of
 from .forms import stream_of
+from .padding import padding_for
 from .sources import Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+
+LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS = 32, 2.0
 
 
 def read_data(
-    x: Any, y: Any = None, sample_weight: Any = None, class_weight: dict | None = None, shuffle: bool = False
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    class_weight: dict | None = None,
+    shuffle: bool = False,
+    model: Any = None,
+    batch_size: int | None = None,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
@@ -24,11 +36,14 @@ def read_data(
         sample_weight: One weight per row, with arrays only.
         class_weight: Class index to weight.
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
+        model: The model that gets the data, where it is known.
+        batch_size: The call's batch size, for a dataset of single rows.
 
     Raises:
         DataError: When the data cannot be used.
     """
-    stream = stream_of(x, shuffle)
+    refuse_path(x)
+    stream = stream_of(x, shuffle, model, batch_size, padding_for(model))
     if stream is None:
         return array_source(x, y, sample_weight, class_weight)
     form = stream.form
@@ -42,14 +57,41 @@ def read_data(
         for element in stream.open():
             yield _as_batch(element, form, class_weight)
 
-    first = next(open_packed(), None)
+    looked = _looked_at(open_packed(), ahead=bool(stream.free))
+    first = looked[0] if looked else None
     if first is None:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
     opener: Callable[[], Iterator[Batch]] = open_packed
     if stream.once:
         rest = chain([first], open_packed())
         opener = lambda: rest  # noqa: E731
-    return StreamSource(form, opener, first, rows_of(first), stream.batches, stream.infinite, stream.once)
+    sized: Callable[[int, bool], Iterator[Batch]] | None = None
+    if stream.sized is not None:
+        make = stream.sized
+        sized = lambda size, forever: (_as_batch(one, form, class_weight) for one in make(size, forever))  # noqa: E731
+    return StreamSource(
+        form,
+        opener,
+        first,
+        rows_of(first),
+        stream.batches,
+        stream.infinite,
+        stream.once,
+        rows=stream.rows,
+        sized=sized,
+        lengths=lengths_of(looked, stream.free, stream.padding) if stream.free else None,
+        done=stream.done,
+    )
+
+
+def _looked_at(batches: Iterator[Batch], ahead: bool) -> list[Batch]:
+    """Return the first batch, or with ``ahead`` the first few, in which lengths are seen to vary or not."""
+    began, looked = time.perf_counter(), []
+    for batch in batches:
+        looked.append(batch)
+        if not ahead or len(looked) == LOOK_AHEAD_BATCHES or time.perf_counter() - began > LOOK_AHEAD_SECONDS:
+            break
+    return looked
 
 
 def _as_batch(element: Any, form: str, class_weight: dict | None) -> Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..done import done_for
 from ..feed import PREFETCH
 from ..prepared import PreparedFit
 from ..sources import ArraySource
@@ -34,5 +35,15 @@ class InputPipeline(Rule):
             )
             after = f"{order}, gathered in bulk, {PREFETCH} batches ahead"
         else:
-            before, after = f"{prepared.data.form} as it is", f"{PREFETCH} batches ahead"
+            form, prepared = prepared.data.form, self._read(prepared)
+            before, after = f"{form} as it is", f"{PREFETCH} batches ahead"
         return prepared.but(self.change(before, after), prefetch=PREFETCH)
+
+    def skip(self, prepared: PreparedFit) -> PreparedFit:
+        """Record what the data could not be read without."""
+        return self._read(prepared)
+
+    def _read(self, prepared: PreparedFit) -> PreparedFit:
+        for done in done_for(self.id, prepared.data):
+            prepared = prepared.but(self.change(done.before, done.after, done.why, done.switch))
+        return prepared
