@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError
+from ...files.notes import FileNotes, notes_of
 from ..buckets import NO_PADDING, Padding
 from .base import Stream
 from .ragged import dense
@@ -39,6 +40,9 @@ def read_tf_data(
     _refuse_relatives(x, tensorflow)
     if not isinstance(x, tensorflow.data.Dataset):
         return None
+    notes = notes_of(x)
+    if notes is not None and notes.batches is not None:
+        return _from_files(notes, notes.batches)
     _refuse_strings(x.element_spec, tensorflow)
     cardinality = int(x.cardinality())
     infinite = cardinality == tensorflow.data.INFINITE_CARDINALITY
@@ -50,7 +54,10 @@ def read_tf_data(
         sized = None if free else _sized(dataset, lambda data, size, full: data.rebatch(size, drop_remainder=full))
         per_batch = tensorflow.nest.flatten(dataset.element_spec)[0].shape[0]
         rows = known * per_batch if known is not None and per_batch is not None else None
-        return Stream(FORM, dataset.as_numpy_iterator, known, infinite, False, rows, sized, free, padding, done)
+        form = FORM
+        if notes is not None:
+            form, rows, done = notes.form, notes.rows, (*notes.done, *done)
+        return Stream(form, dataset.as_numpy_iterator, known, infinite, False, rows, sized, free, padding, done)
 
     def in_batches(data: Any, size: int, full: bool) -> Any:
         return batched(data, size, padding, tensorflow, full)
@@ -68,6 +75,14 @@ def read_tf_data(
         free_axes(batches.element_spec, tensorflow),
         padding,
         (*done, SINGLE),
+    )
+
+
+def _from_files(notes: FileNotes, batches: Callable[[int, bool], Iterator[Any]]) -> Stream:
+    """Return the batches of files that are read past tf.data."""
+    count = None if notes.rows is None else -(-notes.rows // notes.batch_size)
+    return Stream(
+        notes.form, lambda: batches(notes.batch_size, False), count, rows=notes.rows, sized=batches, done=notes.done
     )
 
 
