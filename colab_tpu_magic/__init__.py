@@ -7,11 +7,12 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `panel`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `panel`, `images`, `tfrecords`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
@@ -21,6 +22,8 @@ from .session import connect, fit, panel
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
+    from .files.images import images
+    from .files.tfrecords import tfrecords
     from .training.run import Run
 
     runtime: Runtime | None
@@ -38,16 +41,22 @@ __all__ = [
     "__version__",
     "connect",
     "fit",
+    "images",
     "last_run",
     "load_ipython_extension",
     "panel",
     "runs",
     "runtime",
+    "tfrecords",
     "unload_ipython_extension",
 ]
 
+FILE_FORMS = ("images", "tfrecords")
+
 
 def __getattr__(name: str) -> Any:
+    if name in FILE_FORMS:
+        return getattr(import_module(f".files.{name}", __name__), name)
     from .session import session
 
     if name in ("runtime", "last_run", "runs"):

@@ -39,11 +39,14 @@ class FeedAdapter(DataAdapter):
 
         rows = self.feed.static_rows
 
-        def spec(leaf: Any) -> Any:
-            return tf.TensorSpec((rows, *leaf.shape[1:]), leaf.dtype)
-
+        leaves = keras.tree.flatten(self.feed.example)
+        shapes = [[rows, *leaf.shape[1:]] for leaf in leaves]
+        for shape, axes in zip(shapes, self.feed.free_axes, strict=False):
+            for axis in axes:
+                shape[axis] = None
+        specs = [tf.TensorSpec(shape, leaf.dtype) for shape, leaf in zip(shapes, leaves, strict=True)]
         dataset = tf.data.Dataset.from_generator(
-            lambda: iter(self.feed), output_signature=keras.tree.map_structure(spec, self.feed.example)
+            lambda: iter(self.feed), output_signature=keras.tree.pack_sequence_as(self.feed.example, specs)
         )
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -35,7 +35,9 @@ def index_batches(rows: int, batch_size: int, shuffle: bool, seed: int) -> Itera
         left = line[start:]
 
 
-def rebatch(batches: Iterator[Batch], batch_size: int, last: str) -> Iterator[Batch]:
+def rebatch(
+    batches: Iterator[Batch], batch_size: int, last: str, join: Callable[[list[Batch]], Batch] | None = None
+) -> Iterator[Batch]:
     """Cut and join batches of any size into batches of one size.
 
     Args:
@@ -43,6 +45,7 @@ def rebatch(batches: Iterator[Batch], batch_size: int, last: str) -> Iterator[Ba
         batch_size: Rows in every batch given out.
         last: What happens to the rows left at the end: ``"keep"`` gives a smaller batch,
             ``"fill"`` completes it with the first rows of the stream.
+        join: Puts batches together as one, where their lengths differ; None concatenates.
     """
     import keras
 
@@ -51,11 +54,11 @@ def rebatch(batches: Iterator[Batch], batch_size: int, last: str) -> Iterator[Ba
     first: Batch | None = None
 
     def joined() -> Batch:
-        return (
-            pending[0]
-            if len(pending) == 1
-            else keras.tree.map_structure(lambda *leaves: np.concatenate(leaves), *pending)
-        )
+        if len(pending) == 1:
+            return pending[0]
+        if join is not None:
+            return join(pending)
+        return keras.tree.map_structure(lambda *leaves: np.concatenate(leaves), *pending)
 
     def cut(batch: Batch, start: int, stop: int) -> Batch:
         return keras.tree.map_structure(lambda leaf: leaf[start:stop], batch)

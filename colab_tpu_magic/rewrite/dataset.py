@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from .batches import even_pieces, index_batches, limited, rebatch
+from .batches import even_pieces, index_batches, limited
 from .feed import Feed
 from .sources import ArraySource, Batch, Source, cast, rows_of
 
@@ -50,8 +50,9 @@ def training_feed(
     as_they_come = not full and batch_size == stream.batch_size
 
     def batches() -> Iterator[Batch]:
-        passes = stream.passes(forever=endless)
-        return islice(passes if as_they_come else rebatch(passes, batch_size, "fill" if full else "keep"), most)
+        if as_they_come:
+            return islice(stream.passes(forever=endless), most)
+        return islice(stream.of_size(batch_size, endless, "fill" if full else "keep"), most)
 
     return Feed(
         batches,
@@ -62,6 +63,7 @@ def training_feed(
         prefetch,
         once=stream.once,
         stream=True,
+        free_axes=stream.free_axes,
     )
 
 
@@ -93,6 +95,7 @@ def evaluation_feed(
         prefetch,
         once=_once(source),
         stream=not isinstance(source, ArraySource),
+        free_axes=_free_axes(source),
     )
 
 
@@ -107,6 +110,7 @@ def prediction_feed(
     import keras
 
     true_rows: list[int] = []
+    own_lengths = _keeps_lengths(source)
 
     def padded() -> Iterator[Batch]:
         true_rows.clear()
@@ -114,7 +118,7 @@ def prediction_feed(
         for batch in limited(_in_order(source, batch_size), limit_rows):
             rows = rows_of(batch)
             true_rows.append(rows)
-            target = -(-rows // replicas) * replicas if first else batch_size
+            target = -(-rows // replicas) * replicas if first or own_lengths else batch_size
             first = False
             if rows < target:
                 batch = keras.tree.map_structure(
@@ -123,17 +127,33 @@ def prediction_feed(
                 )
             yield batch
 
-    known = isinstance(source, ArraySource)
-    total = min(source.rows, limit_rows or source.rows) if known else None  # type: ignore[union-attr]
+    total = min(source.rows, limit_rows or source.rows) if isinstance(source, ArraySource) else None
     batches = -(-total // batch_size) if total is not None else None
-    feed = Feed(padded, _example(source), batch_size, None, batches, prefetch, _once(source), stream=not known)
+    feed = Feed(
+        padded,
+        _example(source),
+        batch_size,
+        None,
+        batches,
+        prefetch,
+        once=_once(source),
+        stream=not isinstance(source, ArraySource),
+        free_axes=_free_axes(source),
+    )
     return feed, true_rows
 
 
 def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:
     if isinstance(source, ArraySource):
         return (source.take(slice(i, min(i + batch_size, source.rows))) for i in range(0, source.rows, batch_size))
-    return rebatch(source.passes(forever=False), batch_size, "keep")
+    if _keeps_lengths(source):
+        return source.passes(forever=False)
+    return source.of_size(batch_size, False, "keep")
+
+
+def _keeps_lengths(source: Source) -> bool:
+    """Return whether batches stay as they come, for joining them would pad rows that nothing masks."""
+    return not isinstance(source, ArraySource) and source.lengths is not None and source.buckets is None
 
 
 def _passes_batches(source: Source, batch_size: int, replicas: int, limit_rows: int | None) -> int | None:
@@ -149,6 +169,10 @@ def _passes_batches(source: Source, batch_size: int, replicas: int, limit_rows: 
 
 def _example(source: Source) -> Batch:
     return source.example if isinstance(source, ArraySource) else cast(source.example, source.dtypes)
+
+
+def _free_axes(source: Source) -> tuple[tuple[int, ...], ...]:
+    return () if isinstance(source, ArraySource) else source.free_axes
 
 
 def _once(source: Source) -> bool:

@@ -39,6 +39,7 @@ class Feed:
         batches_given: Batches given since the last time it was opened.
         waits: Counts how long the device waited for the batches.
         shapes: The different shapes of batches met, at most a hundred.
+        free_axes: Of each flattened array, the axes whose length may differ from batch to batch; empty for none.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
     """
 
@@ -57,6 +58,7 @@ class Feed:
     waits: Waits = field(default_factory=Waits)
     shapes: set[Any] = field(default_factory=set)
     cut: bool = False
+    free_axes: tuple[tuple[int, ...], ...] = ()
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
 

@@ -52,7 +52,7 @@ class FitRequest:
         """Rows that one epoch of the user's call trains on, or None when nobody knows."""
         if self.steps_per_epoch:
             return self.steps_per_epoch * self.batch_size
-        if isinstance(self.data, ArraySource):
+        if isinstance(self.data, ArraySource) or self.data.rows is not None:
             return self.data.rows
         return None if self.data.batches is None else self.data.batches * self.data.batch_size
 
@@ -76,6 +76,7 @@ class PreparedFit:
         jit_compile: What the model gets during the fit, or None to leave it.
         steps_per_execution: Steps in one dispatch, or None to leave it.
         on_replicas: Whether the model trains on the runtime's replicas.
+        shapes: Shapes that training batches come in, as far as they are known ahead.
         prefetch: Batches made ahead.
         seed: Seed of the shuffle.
         changes: What the rules changed, in order.
@@ -96,6 +97,7 @@ class PreparedFit:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     on_replicas: bool = True
+    shapes: int = 1
     prefetch: int = 0
     seed: int = 0
     changes: tuple[Change, ...] = ()

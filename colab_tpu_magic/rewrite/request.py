@@ -65,12 +65,18 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
     shuffle = bool(arguments["shuffle"])
     given = arguments["batch_size"]
     data = read_data(
-        arguments["x"], arguments["y"], arguments["sample_weight"], arguments["class_weight"], shuffle, given
+        arguments["x"],
+        arguments["y"],
+        arguments["sample_weight"],
+        arguments["class_weight"],
+        shuffle,
+        given,
+        model,
     )
     _check_targets(model, data)
     validation = None
     if arguments["validation_data"] is not None:
-        validation = read_validation(arguments["validation_data"], arguments["validation_batch_size"] or given)
+        validation = read_validation(arguments["validation_data"], arguments["validation_batch_size"] or given, model)
         _check_validation(validation, arguments)
     elif arguments["validation_split"]:
         data, validation = split(data, float(arguments["validation_split"]))
@@ -105,8 +111,14 @@ def _check_count(name: str, value: Any) -> None:
         )
 
 
-def read_validation(validation_data: Any, batch_size: int | None = None) -> Source:
-    """Return ``(x, y)``, ``(x, y, sample_weight)``, a dataset or a function that returns one as a source."""
+def read_validation(validation_data: Any, batch_size: int | None = None, model: Any = None) -> Source:
+    """Return ``(x, y)``, ``(x, y, sample_weight)``, a dataset or a function that returns one as a source.
+
+    Args:
+        validation_data: As `fit` takes it.
+        batch_size: Rows in a batch of a dataset of single rows, and for a function that asks for it.
+        model: The model that is validated, where it is known.
+    """
     if isinstance(validation_data, tuple | list):
         if not 1 <= len(validation_data) <= 3:
             raise DataError(
@@ -115,8 +127,8 @@ def read_validation(validation_data: Any, batch_size: int | None = None) -> Sour
                 type_next="validation_data=(x_test, y_test)",
             )
         x, y, sample_weight = (*validation_data, None, None)[:3]
-        return read_data(x, y, sample_weight, batch_size=batch_size)
-    return read_data(validation_data, batch_size=batch_size)
+        return read_data(x, y, sample_weight, batch_size=batch_size, model=model)
+    return read_data(validation_data, batch_size=batch_size, model=model)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:

@@ -12,6 +12,8 @@ import numpy as np
 from ..errors import DataError
 from .arrays import Conversion, Rows, convert, part_of
 from .arrays.integers import too_wide
+from .buckets import Buckets, Lengths
+from .done import Done
 
 Batch = tuple[Any, ...]
 
@@ -73,6 +75,11 @@ class StreamSource:
         dtypes: Target dtype of each flattened leaf, or None to leave it.
         conversions: What the user's data was where it was no array of numbers.
         remark: Something about how it is read, for people, or "".
+        rows: Rows in one pass, or None when unknown.
+        sized: Returns an iterator over batches of a size chosen later, or None: see `forms.base.Stream`.
+        lengths: The axes that may vary from batch to batch, or None when every length is fixed.
+        buckets: What batches are padded to, or None to leave their lengths.
+        done: What reading the form has changed.
     """
 
     form: str
@@ -85,11 +92,16 @@ class StreamSource:
     dtypes: tuple[np.dtype | None, ...] = ()
     conversions: tuple[Conversion, ...] = ()
     remark: str = ""
+    rows: int | None = None
+    sized: Callable[[int, bool], Iterator[Batch]] | None = None
+    lengths: Lengths | None = None
+    buckets: Buckets | None = None
+    done: tuple[Done, ...] = ()
 
     def first(self, batches: int) -> StreamSource:
         """Return a source whose passes end after a number of batches; of one that can be read once, each goes on."""
         known = batches if self.batches is None else min(batches, self.batches)
-        return replace(self, open=lambda: islice(self.open(), batches), batches=known, infinite=False)
+        return replace(self, open=lambda: islice(self.open(), batches), batches=known, infinite=False, sized=None)
 
     def passes(self, forever: bool) -> Iterator[Batch]:
         """Yield batches of one pass, or of pass after pass."""
@@ -102,6 +114,29 @@ class StreamSource:
                 return
             if not seen:
                 raise DataError(f"The {self.form} gave no batch at all.", expected="at least one batch in every pass.")
+
+    def of_size(self, batch_size: int, forever: bool, last: str) -> Iterator[Batch]:
+        """Yield batches of one size, made by the form itself where it can; `last` is as in `batches.rebatch`."""
+        from .batches import rebatch
+
+        batches: Iterator[Batch]
+        if self.sized is not None:
+            batches = (cast(batch, self.dtypes) for batch in self.sized(batch_size, forever))
+            if forever:
+                return self.padded(batches)
+        else:
+            batches = self.passes(forever)
+        join = None if self.lengths is None else (self.buckets or Buckets.of(self.lengths)).join
+        return self.padded(rebatch(batches, batch_size, last, join))
+
+    def padded(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield batches padded to their buckets, or as they are when there are none."""
+        return batches if self.buckets is None else self.buckets.pad(batches)
+
+    @property
+    def free_axes(self) -> tuple[tuple[int, ...], ...]:
+        """Of each flattened array, the axes that may differ from batch to batch; empty when none does."""
+        return () if self.lengths is None else self.lengths.axes
 
 
 Source = ArraySource | StreamSource

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError
+from ..files.paths import refuse_path
 from .arrays import Conversion
 from .arrays.records import read_records
+from .buckets import lengths_of
 from .forms import stream_of
 from .forms.callables import call
+from .padding import padding_for
 from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+
+LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS = 32, 2.0
 
 
 def read_data(
@@ -23,6 +29,7 @@ def read_data(
     class_weight: dict | None = None,
     shuffle: bool = False,
     batch_size: int | None = None,
+    model: Any = None,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
@@ -33,11 +40,13 @@ def read_data(
         sample_weight: One weight per row, with arrays only.
         class_weight: Class index to weight.
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
-        batch_size: The user's, for a function that asks for it.
+        batch_size: The call's, for a dataset of single rows and for a function that asks for it.
+        model: The model that gets the data, where it is known.
 
     Raises:
         DataError: When the data cannot be used.
     """
+    refuse_path(x)
     called = call(x, batch_size)
     alone = y is None and sample_weight is None
     stream = None
@@ -52,7 +61,7 @@ def read_data(
         if not alone:
             raise _beside(type(x).__name__)
         x, y, sample_weight = (*records, None, None)[:3]
-    stream = stream or stream_of(x, shuffle)
+    stream = stream or stream_of(x, shuffle, model, batch_size, padding_for(model))
     if stream is None:
         return array_source(x, y, sample_weight, class_weight)
     form = stream.form
@@ -65,18 +74,22 @@ def read_data(
             yield _as_batch(element, form, class_weight, noted)
 
     first_pass = packed(iter(stream.open()), conversions)
-    first = next(first_pass, None)
-    if first is None:
+    looked = _looked_at(first_pass, ahead=bool(stream.free))
+    if not looked:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
-    found = tuple(dict.fromkeys(conversions))
+    first, found = looked[0], tuple(dict.fromkeys(conversions))
     # The pass that the first batch was read from is the first that is given out; its beginning is not made twice.
-    kept = [chain([first], first_pass)]
+    kept = [chain(looked, first_pass)]
 
     def open_packed() -> Iterator[Batch]:
         if stream.once:
             return kept[0]
         return kept.pop() if kept else packed(iter(stream.open()))
 
+    sized: Callable[[int, bool], Iterator[Batch]] | None = None
+    if stream.sized is not None:
+        make = stream.sized
+        sized = lambda size, forever: packed(iter(make(size, forever)))  # noqa: E731
     return StreamSource(
         form,
         open_packed,
@@ -87,7 +100,21 @@ def read_data(
         stream.once,
         conversions=found,
         remark=stream.remark,
+        rows=stream.rows,
+        sized=sized,
+        lengths=lengths_of(looked, stream.free, stream.padding) if stream.free else None,
+        done=stream.done,
     )
+
+
+def _looked_at(batches: Iterator[Batch], ahead: bool) -> list[Batch]:
+    """Return the first batch, or with ``ahead`` the first few, in which lengths are seen to vary or not."""
+    began, looked = time.perf_counter(), []
+    for batch in batches:
+        looked.append(batch)
+        if not ahead or len(looked) == LOOK_AHEAD_BATCHES or time.perf_counter() - began > LOOK_AHEAD_SECONDS:
+            break
+    return looked
 
 
 def bounded(source: Source, steps: int | None, batch_size: int, what: str) -> tuple[Source, int | None]:

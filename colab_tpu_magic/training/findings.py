@@ -80,6 +80,8 @@ def _recompiling(run: Run) -> str:
     shapes, times = run.batch_shapes, run.compilations
     if times < MANY_COMPILATIONS and (times < SOME_COMPILATIONS or shapes < 2):
         return ""
+    if 1 < shapes <= run.planned_shapes and times <= run.planned_shapes + 1:
+        return ""
     took = f" ({run.compiling_seconds:.3g} s in all)" if run.compiling_seconds else ""
     if shapes >= 2:
         return (

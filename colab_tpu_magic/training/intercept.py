@@ -16,6 +16,7 @@ from ..backends.quiet_import import quiet_standard_error
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
+from ..rewrite.padding import in_buckets
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
@@ -138,7 +139,8 @@ class Interceptor:
         arguments = arguments_of(keras_evaluate, model, args, kwargs)
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
-        source = self._read(arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight"))
+        parts = arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight")
+        source = self._read(model, arguments["batch_size"], *parts)
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(source, batch_size)
@@ -154,7 +156,7 @@ class Interceptor:
         """Run one `predict`, the padding of the last batch cut off again."""
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
-        source = self._read(arguments.pop("x"), None, None)
+        source = self._read(model, arguments["batch_size"], arguments.pop("x"))
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(source, batch_size)
@@ -164,9 +166,11 @@ class Interceptor:
         rows = sum(true_rows)
         return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
 
-    def _read(self, x: Any, y: Any, sample_weight: Any) -> Source:
+    def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
         self.calls += 1
-        source = read_data(x, y, sample_weight)
+        source = read_data(x, y, sample_weight, model=model, batch_size=batch_size)
+        if "static-shapes" not in self.options.no:
+            source = in_buckets(source, only_proven=True)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]
 
     def _size(self, source: Source, batch_size: int | None) -> int:

@@ -44,6 +44,7 @@ def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
         first_epoch=prepared.request.initial_epoch + 1,
         steps_per_epoch=prepared.steps_per_epoch,
         changes=prepared.changes,
+        planned_shapes=prepared.shapes,
         traps=prepared.findings,
         optimizer=type(inner_optimizer(prepared.request.model)).__name__,
         precision=prepared.precision or "",

@@ -57,6 +57,7 @@ class Run:
         paused_seconds: Time spent paused.
         compilations: How often the training step was compiled.
         compiling_seconds: Time spent in these compilations, 0 where the backend does not tell.
+        planned_shapes: Shapes that training batches were expected in before the first.
         batch_shapes: Different shapes of training batches met, 1 with static shapes.
         nan_step: Training step at which the loss was first seen to be NaN or infinite, or None.
         usage: What the accelerator last said of its memory and its work, or None.
@@ -95,6 +96,7 @@ class Run:
     paused_seconds: float = 0.0
     compilations: int = 0
     compiling_seconds: float = 0.0
+    planned_shapes: int = 1
     batch_shapes: int = 1
     nan_step: int | None = None
     usage: Usage | None = None

@@ -143,11 +143,3 @@ def test_tf_dataset_is_a_stream_that_can_be_read_again():
     )
     assert [[len(batch[1]) for batch in data.open()] for _ in range(2)] == [[4, 2]] * 2
     assert read_data(tf.data.Dataset.from_tensor_slices((X, Y)).batch(4).repeat()).infinite
-
-
-def test_ragged_and_sparse_datasets_get_the_line_to_type():
-    tf = pytest.importorskip("tensorflow")
-    ragged = tf.data.Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]]))
-    with pytest.raises(DataError, match="ragged") as caught:
-        read_data(ragged)
-    assert "to_tensor" in caught.value.type_next

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..buckets import NO_PADDING, Padding
+from ..done import Done
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -18,6 +21,14 @@ class Stream:
         infinite: Whether a pass never ends.
         once: Whether only one pass can be made (a Python generator).
         remark: Something about how it is read, for people, or "".
+        rows: Rows in one pass, or None when unknown.
+        sized: Returns an iterator over batches of a size that is chosen later, made by the form itself:
+            ``sized(batch_size, forever)``. Forever, pass follows pass and every batch is full. Without it
+            batches are cut and joined afterwards.
+        free: Of each flattened array, the axes that may differ from batch to batch, the first not among them;
+            None for all of them. Empty when every length is fixed.
+        padding: What to pad such axes with.
+        done: What reading it has changed.
     """
 
     form: str
@@ -25,4 +36,9 @@ class Stream:
     batches: int | None = None
     infinite: bool = False
     once: bool = False
+    rows: int | None = None
+    sized: Callable[[int, bool], Iterator[Any]] | None = None
+    free: tuple[tuple[int, ...] | None, ...] = ()
+    padding: Padding = NO_PADDING
+    done: tuple[Done, ...] = ()
     remark: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..done import done_for
 from ..feed import PREFETCH
 from ..prepared import PreparedFit
 from ..sources import ArraySource
@@ -34,8 +35,18 @@ class InputPipeline(Rule):
             )
             after = f"{order}, gathered in bulk, {PREFETCH} batches ahead"
         else:
-            before = f"{prepared.data.form} as it is"
+            form, remark, prepared = prepared.data.form, prepared.data.remark, self._read(prepared)
+            before = f"{form} as it is"
             after = f"read in a thread, batches of {prepared.batch_size:,} cut from it, {PREFETCH} ahead"
-            if prepared.data.remark:
-                after += f"; {prepared.data.remark}"
+            if remark:
+                after += f"; {remark}"
         return prepared.but(self.change(before, after), prefetch=PREFETCH)
+
+    def skip(self, prepared: PreparedFit) -> PreparedFit:
+        """Record what the data could not be read without."""
+        return self._read(prepared)
+
+    def _read(self, prepared: PreparedFit) -> PreparedFit:
+        for done in done_for(self.id, prepared.data):
+            prepared = prepared.but(self.change(done.before, done.after, done.why, done.switch))
+        return prepared

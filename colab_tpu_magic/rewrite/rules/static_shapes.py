@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..buckets import Lengths
+from ..padding import in_buckets
 from ..prepared import PreparedFit
-from ..sources import ArraySource
+from ..sources import ArraySource, StreamSource
 from .base import Rule
 
 if TYPE_CHECKING:
     from ...backends.base import Runtime
     from ...options import FitOptions
+
+MOST_NAMED = 6
 
 
 class StaticShapes(Rule):
@@ -26,9 +30,11 @@ class StaticShapes(Rule):
 
     def apply(self, prepared: PreparedFit, runtime: Runtime, options: FitOptions) -> PreparedFit:
         """Make all training batches full."""
-        prepared = prepared.but(full_batches=True)
+        validation = prepared.validation and in_buckets(prepared.validation, only_proven=True)
+        prepared = prepared.but(full_batches=True, data=in_buckets(prepared.data), validation=validation)
         data = prepared.data
         if not isinstance(data, ArraySource):
+            prepared = self._lengths(prepared, data)
             if data.batch_size == prepared.batch_size:
                 return prepared
             return prepared.but(
@@ -42,3 +48,40 @@ class StaticShapes(Rule):
                 f"last batch of {over:,} row{'s' if over != 1 else ''}", f"every batch {prepared.batch_size:,} rows"
             )
         )
+
+    def _lengths(self, prepared: PreparedFit, data: StreamSource) -> PreparedFit:
+        """Record that rows of varying length are padded to a few lengths."""
+        if data.lengths is None or not data.lengths.vary:
+            return prepared
+        shapes = data.lengths.shapes_at(prepared.batch_size)
+        after = f"padded with {data.lengths.padding.value:g} to {lengths_text(shapes)}"
+        return prepared.but(
+            self.change("rows of varying length", after, padding_why(data.lengths, len(shapes))), shapes=len(shapes)
+        )
+
+
+def lengths_text(shapes: list[tuple[int, ...]]) -> str:
+    """Return the padded lengths in words.
+
+    Example:
+        >>> lengths_text([(32, 32), (64, 64)]), lengths_text([(8, 16), (8, 32)])
+        ('2 lengths: 32, 64', '2 shapes: 8 × 16, 8 × 32')
+    """
+    alike = all(len(set(shape)) == 1 for shape in shapes)
+    names = [str(shape[0]) if alike else " × ".join(map(str, shape)) for shape in shapes]
+    noun = ("length" if alike else "shape") + ("s" if len(shapes) != 1 else "")
+    shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+    return f"{len(shapes)} {noun}: {shown}"
+
+
+def padding_why(lengths: Lengths, shapes: int) -> str:
+    """Return why rows are padded, and what the padding changes, in two sentences."""
+    compiled = "once" if shapes == 1 else f"{shapes} times"
+    first = (
+        f"XLA compiles the step for each length; so it is compiled {compiled}, and again for a longer row than seen."
+    )
+    if lengths.padding.proof:
+        return f"{first} The padding changes no result: {lengths.padding.proof}."
+    if lengths.self_padded:
+        return f"{first} The data pads its batches with 0 itself, and no mask hides that: longer padding can change results."
+    return f"{first} No mask hides the padding from the model, so it can change results."

@@ -1,0 +1,1 @@
+"""Data that lies in files: TFRecords and folders of images, read in bulk."""

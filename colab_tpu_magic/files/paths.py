@@ -1,0 +1,56 @@
+"""Find files by a pattern, and say what to type when a bare path is given as data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import DataError
+
+RECORD_ENDINGS = (".tfrecord", ".tfrecords", ".tfrec", ".record")
+
+
+def refuse_path(x: Any) -> None:
+    """Raise DataError when data is a path, a pattern or a list of paths, with the line to type instead."""
+    first = x[0] if isinstance(x, list | tuple) and x else x
+    if not isinstance(first, str | os.PathLike):
+        return
+    if isinstance(x, list | tuple) and not os.fspath(first).endswith(RECORD_ENDINGS):
+        return
+    path = os.fspath(first)
+    shown = repr(path) if first is x else "paths"
+    if os.path.isdir(path):
+        raise DataError(
+            f"x is the path of a folder, {shown}.",
+            expected="the images in it, read by tpu.images.",
+            type_next=f"model.fit(tpu.images({path!r}, size=(224, 224)))",
+        )
+    raise DataError(
+        f"x is a path, {shown}." if first is x else "x is a list of paths.",
+        expected="the rows in the files, read by tpu.tfrecords.",
+        type_next=f'model.fit(tpu.tfrecords({shown}, features={{"x": ("float32", (20,)), "y": "int64"}}, label="y"))',
+    )
+
+
+def matching(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that a path, a pattern or a list of them names, sorted, each once.
+
+    Args:
+        files: Local paths, or others that TensorFlow reads (``gs://...``).
+
+    Raises:
+        DataError: When there is none.
+    """
+    import tensorflow as tf
+
+    patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
+    found = sorted({path for pattern in patterns for path in tf.io.gfile.glob(os.path.expanduser(os.fspath(pattern)))})
+    if not found:
+        shown = ", ".join(repr(os.fspath(pattern)) for pattern in patterns[:3])
+        raise DataError(
+            f"No file matches {shown}.",
+            expected=f"files; the working folder is {os.getcwd()}.",
+            type_next="!ls data/",
+        )
+    return found
