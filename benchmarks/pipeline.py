@@ -74,8 +74,12 @@ def table(backend: str, kinds: dict[str, Any]) -> str:
     for way in TITLES:
         if way != "ours" and all(way in one for one in kinds.values()):
             ratios = [[a / b for a, b in zip(one["ours"], one[way])] for one in kinds.values()]
-            rows.append([f"ours ÷ {TITLES[way]}", *(f"{spread(one)}{_goal(backend, kind, way)}"
-                                                    for kind, one in zip(kinds, ratios))])
+            rows.append(
+                [
+                    f"ours ÷ {TITLES[way]}",
+                    *(f"{spread(one)}{_goal(backend, kind, way)}" for kind, one in zip(kinds, ratios)),
+                ]
+            )
     rows.append(["batches held at most", *(f"{one['batches_held']:.2f}" for one in kinds.values())])
     return markdown_table(header, rows)
 

@@ -1,7 +1,8 @@
-"""Make batches ahead in threads: one for a stream, two for rows that are gathered."""
+"""Make batches ahead in threads."""
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -12,7 +13,8 @@ from .gather import Gathered
 from .sources import Batch
 from .waits import GLANCE_SECONDS, Waits
 
-GATHERERS = 2
+# Beside the thread that reads, which gathers too while nothing is ready.
+GATHERERS = 1 if (os.cpu_count() or 1) <= 2 else 2
 _END = object()
 
 
@@ -32,7 +34,10 @@ def prefetched(
     """
     waits = Waits() if waits is None else waits
     if isinstance(batches, Gathered):
-        return _gathered(batches, interrupted, waits)
+        gathering = _Gathering(batches)
+        for _ in range(GATHERERS):
+            _start(gathering.work)
+        return gathering.batches(interrupted, waits)
     return _streamed(batches, depth, interrupted, waits)
 
 
@@ -72,72 +77,92 @@ def _streamed(batches: Iterator[Batch], depth: int, interrupted: threading.Event
         stopped.set()
 
 
-def _gathered(gathered: Gathered, interrupted: threading.Event, waits: Waits) -> Iterator[Batch]:
-    """Gather in two threads, each a whole batch, and yield the batches in their order."""
-    ring = gathered.ring
-    ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    turn = threading.Lock()
-    begun = received = 0
-    largest = 0
-    ended = False
+class _Gathering:
+    """Gather batches in several threads, each a whole batch, and give them in their order."""
 
-    def work() -> None:
-        nonlocal begun, ended, largest
-        while True:
-            memory = ring.lend(largest)
-            if memory is None:
-                return
-            with turn:
-                if ended:
-                    return
-                number, begun = begun, begun + 1
-                try:
-                    index = next(gathered.indices, None)
-                except BaseException as error:  # handed to the thread that reads
-                    ended = True
-                    ready.put((number, error))
-                    return
-                if index is None:
-                    ended = True
-                    ready.put((number, _END))
-                    return
-            size = gathered.bytes_of(len(index))
-            if len(memory) < size:
-                largest = max(largest, size)
-                del memory  # back to the ring, for a larger one
-                memory = ring.lend(size, wait=False)
-                if memory is None:
-                    return
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        self.ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.begun = 0
+        self.given = 0
+        self.ended = False
+        self._turn = threading.Lock()
+        self._largest = 0
+
+    def work(self) -> None:
+        """Make batches until there are no more, or `close`."""
+        while self.make(wait=True):
+            pass
+
+    def make(self, wait: bool = False) -> bool:
+        """Gather the next batch; return whether there was one, and memory for it."""
+        ring = self.gathered.ring
+        memory = None if self.ended else ring.lend(self._largest, wait)
+        if memory is None:
+            return False
+        with self._turn:
+            if self.ended:
+                return False
+            number, self.begun = self.begun, self.begun + 1
             try:
-                ready.put((number, gathered.gather(index, memory)))
-            except BaseException as error:
-                ready.put((number, error))
-            del memory
+                index = next(self.gathered.indices, None)
+            except BaseException as error:  # handed to the thread that reads
+                return self._end(number, error)
+            if index is None:
+                return self._end(number, _END)
+        try:
+            size = self.gathered.bytes_of(len(index))
+            if len(memory) < size:
+                self._largest = max(self._largest, size)
+                memory = None  # back to the ring, which has the same piece larger
+                while (memory := ring.lend(size)) is None:
+                    ring.grow()
+            self.ready.put((number, self.gathered.gather(index, memory)))
+        except BaseException as error:
+            self.ready.put((number, error))
+        return True
 
-    def starved() -> None:
-        # Whoever reads holds every batch there is and asks for one more.
-        if begun == received and ring.exhausted:
-            ring.grow()
+    def _end(self, number: int, item: Any) -> bool:
+        self.ended = True
+        self.ready.put((number, item))
+        return False
 
-    for _ in range(GATHERERS):
-        _start(work)
-    early: dict[int, Any] = {}
-    try:
-        while True:
-            while received not in early:
-                number, item = _taken(ready, interrupted, waits, starved)
-                early[number] = item
-            item = early.pop(received)
-            received += 1
-            if item is _END:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-            del item
-    finally:
-        ended = True
-        ring.close(GATHERERS)
+    def starved(self) -> None:
+        """Lend one piece of memory more where whoever reads holds every batch there is and asks for another."""
+        if self.begun == self.given and not self.ended:
+            self.gathered.ring.grow()
+
+    def batches(self, interrupted: threading.Event, waits: Waits) -> Iterator[Batch]:
+        """Yield the batches; whoever reads lends a hand rather than wait."""
+        early: dict[int, Any] = {}
+        try:
+            while True:
+                while self.given not in early:
+                    number, item = self._next(interrupted, waits)
+                    early[number] = item
+                item = early.pop(self.given)
+                self.given += 1
+                if item is _END:
+                    return
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+                del item
+        finally:
+            self.close()
+
+    def _next(self, interrupted: threading.Event, waits: Waits) -> Any:
+        self.gathered.ring.look()
+        if self.ready.empty():
+            asked, busy = time.perf_counter(), waits.device_busy()
+            if not interrupted.is_set() and self.make() and not (busy and waits.device_busy()):
+                waits.seconds += time.perf_counter() - asked
+        return _taken(self.ready, interrupted, waits, self.starved)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.ended = True
+        self.gathered.ring.close()
 
 
 def _start(work: Callable[[], None]) -> None:

@@ -3,88 +3,95 @@
 from __future__ import annotations
 
 import queue
-from typing import Any
+import sys
+import threading
 
 import numpy as np
 
 ALIGNMENT = 64
 SLOTS = 3
-_UNMADE = np.empty(0, np.uint8)
+# How often to look whether memory is free when nobody says that it may be.
+LOOK_SECONDS = 0.005
 
 
 class Ring:
-    """Lend aligned memory, and take it back when the last array in it is gone.
+    """Lend aligned memory, and lend it again when the last array in it is gone.
 
     A fresh batch of some megabytes costs a page fault for every 4 KiB, about as much as filling
     it, so memory is used again. When that is safe cannot be told from the outside: JAX on a CPU
     does not copy an array that begins at a multiple of 64 bytes, whatever ``may_alias`` says
     (jax 0.7.2 and 0.10.2), and neither does ``tf.numpy_function``. Both hold a reference to the
-    array instead. So does every view. Memory therefore comes back when the references are gone.
+    array instead, and so does every view. So the references are counted. (An object that gives
+    the memory back when it is destroyed would be told at once, but TensorFlow destroys arrays
+    where Python code must not run: it crashed.)
 
     Args:
         slots: Pieces of memory that can be lent at the same time.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
-        # Its put is the one way into a queue that may be called while an object is destroyed.
-        self._free: queue.SimpleQueue[np.ndarray | None] = queue.SimpleQueue()
+        self._slots = slots
+        self._pieces: list[np.ndarray] = [np.empty(0, np.uint8)]
+        self._unlent = self._references(0)
+        self._looking = threading.Lock()
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closed = False
-        for _ in range(slots):
-            self.grow()
 
     def grow(self) -> None:
         """Let one more piece be lent."""
-        self._free.put(_UNMADE)
+        self._slots += 1
+        self.look()
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether every piece is lent."""
-        return self._free.empty()
+    def look(self) -> None:
+        """Have those that wait look at once: an array may just have gone."""
+        if self._news.empty():
+            self._news.put(None)
 
-    def lend(self, size: int, wait: bool = True) -> np.ndarray | None:
+    def lend(self, size: int, wait: bool = False) -> np.ndarray | None:
         """Return ``size`` bytes, uint8 ``(size,)``, that begin at a multiple of 64.
 
         Args:
             size: Bytes.
-            wait: Wait for a free piece; else there is one more when none is free.
+            wait: Wait for a free piece.
 
         Returns:
-            The bytes, or None after `close`.
+            The bytes, or None when no piece is free and after `close`.
         """
-        try:
-            memory = self._free.get(block=wait)
-        except queue.Empty:
-            memory = _UNMADE
-        if memory is None or self._closed:
-            return None
-        if len(memory) < size + ALIGNMENT:
-            memory = np.empty(size + ALIGNMENT, np.uint8)
-        return np.asarray(_Loan(memory, size, self._free))
+        while not self._closed:
+            lent = self._lend(size)
+            if lent is not None or not wait:
+                return lent
+            try:
+                self._news.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                continue
+        return None
 
-    def close(self, waiting: int) -> None:
-        """Wake those that wait, at most so many, and lend nothing more."""
+    def close(self) -> None:
+        """Lend nothing more."""
         self._closed = True
-        for _ in range(waiting):
-            self._free.put(None)
+        self.look()
 
+    def _lend(self, size: int) -> np.ndarray | None:
+        with self._looking:
+            for at in range(len(self._pieces)):
+                if self._references(at) == self._unlent:
+                    return self._part(at, size)
+            if len(self._pieces) < self._slots:
+                self._pieces.append(np.empty(0, np.uint8))
+                return self._part(len(self._pieces) - 1, size)
+            return None
 
-class _Loan:
-    """The owner of lent memory, kept alive by each array in it; gives it back when it goes."""
+    def _references(self, at: int) -> int:
+        # A view of a view refers to the piece itself, so none is missed.
+        return sys.getrefcount(self._pieces[at])
 
-    __slots__ = ("__array_interface__", "_free", "_memory")
-
-    def __init__(self, memory: np.ndarray, size: int, free: Any) -> None:
-        self._memory, self._free = memory, free
-        address = memory.ctypes.data
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "shape": (size,),
-            "data": (address + -address % ALIGNMENT, False),
-        }
-
-    def __del__(self) -> None:
-        self._free.put(self._memory)
+    def _part(self, at: int, size: int) -> np.ndarray:
+        if len(self._pieces[at]) < size + ALIGNMENT:
+            self._pieces[at] = np.empty(size + ALIGNMENT, np.uint8)
+        piece = self._pieces[at]
+        start = -piece.ctypes.data % ALIGNMENT
+        return piece[start : start + size]
 
 
 def places(sizes: list[int]) -> tuple[list[int], int]:

@@ -87,8 +87,8 @@ class Gathered:
     def __next__(self) -> Batch:
         """Return the next batch, gathered here and now."""
         index = next(self.indices)
-        memory = self.ring.lend(self.bytes_of(len(index)), wait=False)
-        assert memory is not None
+        while (memory := self.ring.lend(self.bytes_of(len(index)))) is None:
+            self.ring.grow()
         return self.gather(index, memory)
 
     def bytes_of(self, rows: int) -> int:
