@@ -21,18 +21,19 @@ def index_batches(rows: int, batch_size: int, shuffle: bool, seed: int) -> Itera
     rng = np.random.default_rng(seed)
     left = np.empty(0, np.int64)
     while True:
-        parts = [left]
-        have = len(left)
-        while have < batch_size:
-            order = rng.permutation(rows) if shuffle else np.arange(rows)
-            parts.append(order)
-            have += rows
-        line = np.concatenate(parts)
+        order = rng.permutation(rows) if shuffle else np.arange(rows)
         start = 0
-        while start + batch_size <= have:
-            yield line[start : start + batch_size]
+        if len(left):
+            start = min(rows, batch_size - len(left))
+            left = np.concatenate([left, order[:start]])
+            if len(left) < batch_size:
+                continue
+            yield left
+        while start + batch_size <= rows:
+            yield order[start : start + batch_size]
             start += batch_size
-        left = line[start:]
+        left = order[start:].copy()  # the rest of the order need not live on
+        del order
 
 
 def rebatch(

@@ -9,6 +9,7 @@ import numpy as np
 
 from .batches import even_pieces, index_batches, limited
 from .feed import Feed
+from .gather import Gathered
 from .sources import ArraySource, Batch, Source, cast, rows_of
 
 
@@ -31,7 +32,7 @@ def training_feed(
     if isinstance(source, ArraySource):
         if full:
             return Feed(
-                lambda: (source.take(index) for index in index_batches(source.rows, batch_size, shuffle, seed)),
+                lambda: Gathered(source, index_batches(source.rows, batch_size, shuffle, seed)),
                 source.example,
                 batch_size,
                 batch_size,
@@ -43,7 +44,7 @@ def training_feed(
         def one_pass() -> Iterator[Batch]:
             rng = np.random.default_rng((seed, next(passes)))
             order = rng.permutation(source.rows) if shuffle else np.arange(source.rows)
-            return (source.take(order[i : i + batch_size]) for i in range(0, source.rows, batch_size))
+            return Gathered(source, (order[i : i + batch_size] for i in range(0, source.rows, batch_size)))
 
         return Feed(one_pass, source.example, batch_size, None, -(-source.rows // batch_size), prefetch)
     stream = source

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import queue
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from .ahead import prefetched
+from .gather import Gathered
 from .sources import Batch
-from .waits import GLANCE_SECONDS, Waits
+from .waits import Waits
 
 PREFETCH = 3
 MOST_REPLAYED = 2
 MOST_SHAPES = 100
-_END = object()
 
 
 @dataclass
@@ -74,6 +73,7 @@ class Feed:
                 if len(self.shapes) < MOST_SHAPES:
                     self.shapes.add(shape_of(batch))
                 yield batch
+                del batch  # or it would live on while the next is made
         except (Exception, KeyboardInterrupt) as error:
             self.error = error
             if not self.hold_errors:
@@ -81,9 +81,14 @@ class Feed:
 
     def _ahead(self) -> Iterator[Batch]:
         batches = self.open()
-        if self.prefetch:
-            return prefetched(batches, self.prefetch, self.interrupted, self.waits)
-        return batches if self.waits.handing else self.waits.watched(batches)
+        if not self.waits.handing:
+            if self.prefetch:
+                return prefetched(batches, self.prefetch, self.interrupted, self.waits)
+            return self.waits.watched(batches)
+        # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
+        if self.prefetch and isinstance(batches, Gathered):
+            return prefetched(batches, self.prefetch, threading.Event())
+        return batches
 
     def _once(self) -> Iterator[Batch]:
         """Read a source that cannot be rewound; a first batch, read to learn shapes, comes again."""
@@ -105,72 +110,3 @@ def shape_of(batch: Any) -> Any:
     if isinstance(batch, tuple | list):
         return tuple(shape_of(part) for part in batch)
     return getattr(batch, "shape", None)
-
-
-def prefetched(
-    batches: Iterator[Batch], depth: int, interrupted: threading.Event, waits: Waits | None = None
-) -> Iterator[Batch]:
-    """Make ``depth`` batches ahead in a thread.
-
-    Args:
-        batches: What to make ahead.
-        depth: How many.
-        interrupted: Ends the waiting.
-        waits: Counts the time in which neither a batch was there nor the device at work.
-
-    Raises:
-        KeyboardInterrupt: When ``interrupted`` is set while it waits.
-    """
-    ready: queue.Queue[Any] = queue.Queue(depth)
-    waits = Waits() if waits is None else waits
-    stopped = threading.Event()
-
-    def offer(item: Any) -> bool:
-        while not stopped.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def work() -> None:
-        try:
-            for batch in batches:
-                if not offer(batch):
-                    return
-            offer(_END)
-        except BaseException as error:  # handed to the thread that reads
-            offer(error)
-
-    threading.Thread(target=work, name="tpu-feed", daemon=True).start()
-    try:
-        while True:
-            item = _taken(ready, interrupted, waits)
-            if item is _END:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stopped.set()
-
-
-def _taken(ready: queue.Queue[Any], interrupted: threading.Event, waits: Waits) -> Any:
-    """Take the next item; count the waiting from the moment at which the device has nothing to do."""
-    try:
-        return ready.get_nowait()
-    except queue.Empty:
-        idle_since: float | None = None
-    while True:
-        if idle_since is None and not waits.device_busy():
-            idle_since = time.perf_counter()
-        try:
-            item = ready.get(timeout=GLANCE_SECONDS if idle_since is None else 0.1)
-        except queue.Empty:
-            if interrupted.is_set():
-                raise KeyboardInterrupt from None
-            continue
-        if idle_since is not None:
-            waits.seconds += time.perf_counter() - idle_since
-        return item

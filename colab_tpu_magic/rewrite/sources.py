@@ -39,13 +39,11 @@ class ArraySource:
         """Return the rows of a slice or an index array as one batch, cast where a dtype is set."""
         import keras
 
-        leaves = keras.tree.flatten(self.tree)
-        targets = self.dtypes or (None,) * len(leaves)
-        picked = []
-        for leaf, dtype in zip(leaves, targets, strict=True):
-            part = leaf[rows] if isinstance(rows, slice) else leaf.take(rows, axis=0)
-            picked.append(part if dtype is None else part.astype(dtype, copy=False))
-        return keras.tree.pack_sequence_as(self.tree, picked)
+        from .gather import Gathered
+
+        if not isinstance(rows, slice):
+            return next(Gathered(self, iter([rows])))
+        return cast(keras.tree.map_structure(lambda leaf: leaf[rows], self.tree), self.dtypes)
 
     @property
     def example(self) -> Batch:

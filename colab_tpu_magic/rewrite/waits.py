@@ -41,6 +41,7 @@ class Waits:
             if not busy or not self.device_busy():
                 self.seconds += time.perf_counter() - asked
             yield batch
+            del batch
 
     def handed_over(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield batches, and write down when; a new pass forgets the one before."""
@@ -48,6 +49,7 @@ class Waits:
         for batch in batches:
             handed.append(time.perf_counter())
             yield batch
+            del batch
 
     def of_steps(self, began: float, ended: float, steps: int) -> float:
         """Return and count how long some steps waited for their batches.

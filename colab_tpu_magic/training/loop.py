@@ -75,7 +75,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         request.shuffle,
         prepared.seed,
         prepared.full_batches,
-        _ahead(prepared, runtime),
+        prepared.prefetch,
         endless=prepared.steps_per_epoch is not None,
         most=prepared.steps_per_epoch and prepared.steps_per_epoch * max(0, prepared.epochs - request.initial_epoch),
     )

@@ -1,0 +1,116 @@
+"""Gather the rows of a batch out of arrays in one copy, into memory that is used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .buffers import Ring, places
+
+if TYPE_CHECKING:
+    from .sources import ArraySource, Batch
+
+# Rows that are cast go through a piece that stays in a core's own cache.
+PIECE_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array of a source, and what its rows become.
+
+    Attributes:
+        array: ``(rows, ...)``.
+        dtype: What a batch holds.
+        row_bytes: Bytes of a row in a batch.
+        direct: Whether rows can be copied as they lie in memory.
+    """
+
+    array: Any
+    dtype: np.dtype
+    row_bytes: int
+    direct: bool
+
+    @classmethod
+    def of(cls, array: Any, dtype: np.dtype | None) -> Leaf:
+        """Read an array; None leaves its dtype."""
+        target = np.dtype(array.dtype if dtype is None else dtype)
+        plain = isinstance(array, np.ndarray)
+        # np.take would first copy a whole array that is not contiguous.
+        direct = plain and target == array.dtype and array.flags.c_contiguous and array.flags.aligned
+        row_bytes = target.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
+        return cls(np.asarray(array) if plain else array, target, row_bytes, direct)
+
+    def gather(self, index: np.ndarray, out: np.ndarray) -> None:
+        """Copy the rows of an index array into ``out``, ``(len(index), ...)``, cast where need be."""
+        if self.direct:
+            # mode="raise" would gather into a second array first; the index is our own.
+            np.take(self.array, index, axis=0, out=out, mode="clip")
+            return
+        step = max(1, PIECE_BYTES // max(1, self.row_bytes))
+        for start in range(0, len(index), step):
+            piece = index[start : start + step]
+            np.copyto(out[start : start + step], self.array[piece], casting="unsafe")
+
+
+class Gathered:
+    """The batches of a source in the order of index arrays: an iterator that several threads can share.
+
+    Args:
+        source: Arrays.
+        indices: Yields int arrays ``(batch,)``, the rows of each batch.
+        ring: Where the batches lie.
+
+    Example:
+        >>> from colab_tpu_magic.rewrite.sources import ArraySource
+        >>> source = ArraySource((np.arange(4.0),), 4)
+        >>> next(Gathered(source, iter([np.array([3, 1])])))
+        (array([3., 1.]),)
+    """
+
+    def __init__(self, source: ArraySource, indices: Iterator[np.ndarray], ring: Ring | None = None) -> None:
+        import keras
+
+        leaves = keras.tree.flatten(source.tree)
+        dtypes = source.dtypes or (None,) * len(leaves)
+        self.leaves = [Leaf.of(leaf, dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+        self.indices = indices
+        self.ring = Ring() if ring is None else ring
+        self._pack = _packer(source.tree)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Batch:
+        """Return the next batch, gathered here and now."""
+        index = next(self.indices)
+        while (memory := self.ring.lend(self.bytes_of(len(index)))) is None:
+            self.ring.grow()
+        return self.gather(index, memory)
+
+    def bytes_of(self, rows: int) -> int:
+        """Return the bytes that a batch of so many rows takes."""
+        return places([rows * leaf.row_bytes for leaf in self.leaves])[1]
+
+    def gather(self, index: np.ndarray, memory: np.ndarray) -> Batch:
+        """Return a batch that lies in lent memory."""
+        rows = len(index)
+        sizes = [rows * leaf.row_bytes for leaf in self.leaves]
+        arrays = []
+        for leaf, start, size in zip(self.leaves, places(sizes)[0], sizes, strict=True):
+            out = memory[start : start + size].view(leaf.dtype).reshape(rows, *leaf.array.shape[1:])
+            leaf.gather(index, out)
+            arrays.append(out)
+        return self._pack(arrays)
+
+
+def _packer(tree: Any) -> Callable[[list[Any]], Batch]:
+    """Return what packs flat arrays as a tree, quickly where it is a tuple of arrays."""
+    import keras
+
+    if all(not isinstance(part, tuple | list | dict) for part in tree):
+        return tuple
+    return lambda arrays: keras.tree.pack_sequence_as(tree, arrays)

@@ -1,0 +1,225 @@
+"""Rows gathered into memory that is used again: right values, no batch changed under its reader, few held at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tracemalloc
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from colab_tpu_magic.rewrite.ahead import prefetched
+from colab_tpu_magic.rewrite.batches import index_batches
+from colab_tpu_magic.rewrite.buffers import ALIGNMENT, Ring, places
+from colab_tpu_magic.rewrite.dataset import training_feed
+from colab_tpu_magic.rewrite.gather import Gathered
+from colab_tpu_magic.rewrite.sources import ArraySource, array_source
+from colab_tpu_magic.rewrite.waits import Waits
+
+ROWS = 500
+
+
+def numbered(rows=ROWS, width=7):
+    """Rows that hold their own number, so that a wrong or changed one shows."""
+    return np.repeat(np.arange(rows, dtype="float32")[:, None], width, axis=1), np.arange(rows, dtype="int32")
+
+
+def orders(batches=20, size=64, rows=ROWS):
+    return list(islice(index_batches(rows, size, True, 5), batches))
+
+
+def ahead(gathered, interrupted=None, waits=None):
+    return prefetched(gathered, 3, interrupted or threading.Event(), waits)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(60, dtype="float32").reshape(20, 3),
+        np.asfortranarray(np.arange(60, dtype="int16").reshape(20, 3)),
+        np.arange(120, dtype="float64").reshape(20, 6)[:, ::2],
+        np.arange(20, dtype="uint8")[::-1],
+        np.arange(20) % 3 == 0,
+        np.arange(20, dtype=">i4"),
+        np.zeros((20, 0), "float32"),
+        np.arange(160, dtype="complex64").reshape(20, 2, 4),
+    ],
+    ids=["plain", "fortran", "strided", "reversed", "bool", "big-endian", "empty-rows", "three-axes"],
+)
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_gathered_rows_are_those_of_numpys_own_indexing(array, dtype):
+    if array.dtype.kind == "c" and dtype:
+        dtype = "complex128"
+    index = np.array([19, 0, 7, 7, 3])
+    source = ArraySource((array,), 20, (None if dtype is None else np.dtype(dtype),))
+    (picked,) = next(Gathered(source, iter([index])))
+    assert picked.dtype == (dtype or array.dtype) and picked.flags.writeable
+    np.testing.assert_array_equal(picked, array[index].astype(dtype or array.dtype))
+
+
+def test_rows_larger_than_a_piece_are_cast_whole():
+    array = np.random.default_rng(0).random((40, 50_000))
+    source = ArraySource((array,), 40, (np.dtype("float32"),))
+    (picked,) = next(Gathered(source, iter([np.arange(39, -1, -1)])))
+    np.testing.assert_array_equal(picked, array[::-1].astype("float32"))
+
+
+def test_trees_keep_their_shape_and_every_array_begins_aligned():
+    x, y = numbered()
+    source = array_source({"a": x, "b": [x[:, :1], y]}, y)
+    batch, labels = next(Gathered(source, iter([np.array([4, 2, 9])])))
+    assert batch["b"][1].tolist() == labels.tolist() == [4, 2, 9]
+    assert batch["b"][0].tolist() == [[4.0], [2.0], [9.0]]
+    for part in (batch["a"], *batch["b"], labels):
+        assert part.ctypes.data % ALIGNMENT == 0
+
+
+def test_places_do_not_overlap():
+    assert places([1, 64, 65, 3]) == ([0, 64, 128, 256], 259)
+    assert places([]) == ([], 0)
+
+
+def test_memory_is_lent_again_only_when_the_last_view_of_it_is_gone():
+    ring = Ring(1)
+    lent = ring.lend(1000)
+    view = lent[100:200].view("float32").reshape(5, 5)[1:, 2]
+    exported = memoryview(view)
+    address = lent.ctypes.data
+    del lent
+    assert ring.lend(10) is None
+    del view
+    assert ring.lend(10) is None
+    del exported
+    again = ring.lend(1000)
+    assert again is not None and again.ctypes.data == address
+
+
+def test_a_ring_lends_no_more_than_its_pieces_until_it_grows():
+    ring = Ring(2)
+    kept = [ring.lend(8), ring.lend(8)]
+    assert ring.lend(8) is None
+    ring.grow()
+    kept.append(ring.lend(8))
+    assert len({one.ctypes.data for one in kept}) == 3
+
+
+def test_whoever_waits_for_memory_gets_it_when_an_array_goes_and_none_after_the_end():
+    ring = Ring(1)
+    lent, got = ring.lend(8), []
+    waiting = threading.Thread(target=lambda: got.extend([ring.lend(8, wait=True) is not None, ring.lend(8)]))
+    waiting.start()
+    time.sleep(0.02)
+    assert not got
+    del lent
+    waiting.join(10)
+    assert got[0] is True
+    ring.close()
+    assert ring.lend(8, wait=True) is None
+
+
+def test_batches_gathered_in_threads_come_in_order():
+    x, y = numbered()
+    rows = orders()
+    seen = [labels.tolist() for _, labels in ahead(Gathered(ArraySource((x, y), ROWS), iter(rows)))]
+    assert seen == [index.tolist() for index in rows]
+
+
+def test_batches_that_are_kept_never_change():
+    x, y = numbered()
+    rows = orders(40)
+    kept = list(ahead(Gathered(ArraySource((x, y), ROWS), iter(rows))))
+    for (images, labels), index in zip(kept, rows, strict=True):
+        np.testing.assert_array_equal(labels, index)
+        np.testing.assert_array_equal(images, x[index])
+
+
+def test_a_slice_that_is_kept_of_a_batch_that_is_not_never_changes():
+    x, y = numbered()
+    rows = orders(40)
+    kept = [batch[0][10:12, 3] for batch in ahead(Gathered(ArraySource((x, y), ROWS), iter(rows)))]
+    for part, index in zip(kept, rows, strict=True):
+        assert part.tolist() == index[10:12].tolist()
+
+
+def test_batches_that_jax_took_without_a_copy_never_change():
+    jax = pytest.importorskip("jax")
+    x, y = numbered(width=64)
+    rows = orders(40)
+    add = jax.jit(lambda images, labels: (images + 0, labels.sum()))
+    kept, sums = [], []
+    for images, labels in ahead(Gathered(ArraySource((x, y), ROWS), iter(rows))):
+        kept.append(jax.device_put(images))
+        sums.append(add(images, labels))  # runs later than this loop goes on
+    for put, (copied, total), index in zip(kept, sums, rows, strict=True):
+        np.testing.assert_array_equal(put, x[index])
+        np.testing.assert_array_equal(copied, x[index])
+        assert int(total) == index.sum()
+
+
+def test_at_most_three_batches_are_held_beyond_the_users_array():
+    x, y = np.ones((2048, 2048), "float32"), np.arange(2048, dtype="int32")
+    feed = training_feed(array_source(x, y), 256, True, 0, True, 3)
+    tracemalloc.start()
+    try:
+        for _, batch in zip(range(40), feed):
+            del batch
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 1 < peak / (256 * 2048 * 4) < 3.1
+
+
+def test_an_array_that_cannot_be_read_ends_the_batches_with_its_error():
+    class Broken:
+        dtype, shape = np.dtype("float32"), (ROWS, 2)
+
+        def __getitem__(self, index):
+            if 7 in index:
+                raise OSError("disk")
+            return np.zeros((len(index), 2), "float32")
+
+    rows = [np.array([1, 2]), np.array([3, 7]), np.array([4, 5])]
+    batches = ahead(Gathered(ArraySource((Broken(),), ROWS), iter(rows)))
+    assert next(batches)[0].shape == (2, 2)
+    with pytest.raises(OSError, match="disk"):
+        next(batches)
+
+
+def test_an_order_that_fails_is_told_to_the_reader():
+    def indices():
+        yield np.array([0])
+        raise ValueError("order")
+
+    batches = ahead(Gathered(array_source(*numbered()), indices()))
+    next(batches)
+    with pytest.raises(ValueError, match="order"):
+        next(batches)
+
+
+def test_the_threads_end_when_nobody_reads_any_more():
+    before = threading.active_count()
+    batches = ahead(Gathered(array_source(*numbered()), index_batches(ROWS, 8, True, 0)))
+    next(batches)
+    assert threading.active_count() > before
+    batches.close()
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+def test_gathering_by_the_reader_counts_as_waiting_unless_the_device_is_at_work():
+    waits = Waits()
+    batches = ahead(Gathered(array_source(*numbered()), index_batches(ROWS, 400, True, 0)), waits=waits)
+    began = time.perf_counter()
+    for _ in range(50):
+        next(batches)
+    assert 0 <= waits.seconds <= time.perf_counter() - began
+    busy = Waits()
+    busy.device_busy = lambda: True
+    batches = ahead(Gathered(array_source(*numbered()), index_batches(ROWS, 400, True, 0)), waits=busy)
+    for _ in range(50):
+        next(batches)
+    assert busy.seconds == 0.0
