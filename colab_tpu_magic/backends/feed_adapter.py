@@ -42,9 +42,10 @@ class FeedAdapter(DataAdapter):
         def spec(leaf: Any) -> Any:
             return tf.TensorSpec((rows, *leaf.shape[1:]), leaf.dtype)
 
-        dataset = tf.data.Dataset.from_generator(
-            lambda: iter(self.feed), output_signature=keras.tree.map_structure(spec, self.feed.example)
-        )
+        # tf.data takes a list for one array of several rows; Keras too hands it tuples.
+        tuples = keras.tree.lists_to_tuples
+        signature = tuples(keras.tree.map_structure(spec, self.feed.example))
+        dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         return dataset.prefetch(2).with_options(options)

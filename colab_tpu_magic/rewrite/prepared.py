@@ -75,6 +75,7 @@ class PreparedFit:
         precision: ``"float32"`` or ``"bfloat16"`` to set on the layers, or None to leave them.
         jit_compile: What the model gets during the fit, or None to leave it.
         steps_per_execution: Steps in one dispatch, or None to leave it.
+        gradient_divisor: What every gradient is divided by during the fit, or None.
         on_replicas: Whether the model trains on the runtime's replicas.
         prefetch: Batches made ahead.
         seed: Seed of the shuffle.
@@ -95,6 +96,7 @@ class PreparedFit:
     precision: str | None = None
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
+    gradient_divisor: int | None = None
     on_replicas: bool = True
     prefetch: int = 0
     seed: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -13,9 +13,11 @@ import numpy as np
 
 from ..backends.feed_adapter import FeedAdapter
 from ..backends.quiet_import import quiet_standard_error
+from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
+from ..rewrite.model_parts import fixed_batch_size
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
@@ -64,6 +66,7 @@ class Interceptor:
         self._models: list[Any] = []
         self._keras: dict[str, Callable[..., Any]] = {}
         self._patched: dict[str, Any] = {}
+        self._around = ExitStack()
 
     def __enter__(self) -> Interceptor:
         """Put our methods on keras.Model."""
@@ -79,12 +82,14 @@ class Interceptor:
         self._keras = {name: getattr(keras.Model, name) for name in METHODS}
         for name in METHODS:
             setattr(keras.Model, name, _method(self, name, self._keras[name]))
+        self._around.enter_context(taking_synchronized_layers())
         return self
 
     def __exit__(self, *exc: object) -> None:
         """Take our methods off again and bring every model home."""
         global _active
         _active = None
+        self._around.close()
         for name in METHODS:
             delattr(keras.Model, name)
         for name, method in self._patched.items():  # what somebody else had put there
@@ -140,7 +145,7 @@ class Interceptor:
         arguments.pop("kwargs", None)
         source = self._read(arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight"))
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
-        size, limit = self._sizes(source, batch_size, steps)
+        size, limit = self._sizes(model, source, batch_size, steps)
         split = are_row_means(model)
         if not split:
             size = batch_size or own_batch_size(source)
@@ -154,7 +159,7 @@ class Interceptor:
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
         source = self._read(arguments.pop("x"), None, None)
-        size, limit = self._sizes(source, arguments.pop("batch_size"), arguments.pop("steps"))
+        size, limit = self._sizes(model, source, arguments.pop("batch_size"), arguments.pop("steps"))
         feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
         with self._on_replicas(model):
             outputs = self._run(keras_predict, model, feed, arguments)
@@ -166,8 +171,11 @@ class Interceptor:
         source = read_data(x, y, sample_weight)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]
 
-    def _sizes(self, source: Source, batch_size: int | None, steps: int | None) -> tuple[int, int | None]:
+    def _sizes(self, model: Any, source: Source, batch_size: int | None, steps: int | None) -> tuple[int, int | None]:
         """Return the global batch size and the most rows to read."""
+        fixed = fixed_batch_size(model)
+        if fixed is not None:
+            return fixed, steps * fixed if steps else None
         own = batch_size or own_batch_size(source)
         replicas = self._replicas
         size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)
