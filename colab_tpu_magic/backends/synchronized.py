@@ -5,6 +5,7 @@ Public names of Keras only. Tried on keras 3.10.0, 3.13.2 and 3.15.1.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,7 +35,8 @@ def taking_synchronized_layers() -> Iterator[None]:
         if wanted:
             setattr(self, _MARK, True)
 
-    make.__doc__, make.__wrapped__ = original.__doc__, original  # type: ignore[attr-defined]
+    make.__doc__ = original.__doc__
+    make.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]  # Keras reads it for get_config
     kind.__init__ = make
     try:
         yield

@@ -13,7 +13,6 @@ from ..errors import ModelError
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
-    from .request import FitRequest
 
 STRING_LAYERS = ("TextVectorization", "StringLookup")
 
@@ -34,15 +33,14 @@ def fixed_batch_size(model: Any) -> int | None:
     return None
 
 
-def refuse_what_cannot_move(request: FitRequest, runtime: Runtime, replicas: int) -> None:
+def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int) -> None:
     """Raise ModelError for a model or an optimizer that this runtime cannot train.
 
     Args:
-        request: The captured call.
+        model: The compiled model.
         runtime: The connected runtime.
         replicas: Devices that will run the step.
     """
-    model = request.model
     _refuse_strings(model, runtime, replicas)
     size = fixed_batch_size(model)
     if size is not None and replicas > 1:

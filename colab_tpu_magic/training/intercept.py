@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
-from ..rewrite.model_parts import fixed_batch_size
+from ..rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
@@ -28,6 +29,7 @@ from ..rewrite.streams import read_data
 from .callback import Guard
 from .control import Control
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
+from .legacy_keras import watching_legacy_models
 from .run import Run
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class Interceptor:
         self._keras: dict[str, Callable[..., Any]] = {}
         self._patched: dict[str, Any] = {}
         self._around = ExitStack()
+        self._legacy_told = False
 
     def __enter__(self) -> Interceptor:
         """Put our methods on keras.Model."""
@@ -83,6 +86,7 @@ class Interceptor:
         for name in METHODS:
             setattr(keras.Model, name, _method(self, name, self._keras[name]))
         self._around.enter_context(taking_synchronized_layers())
+        self._around.enter_context(watching_legacy_models(self.runtime, self._legacy_call))
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -97,6 +101,15 @@ class Interceptor:
         for model in self._models:
             self.runtime.engine.bring_home(model)
         self._models.clear()
+
+    def _legacy_call(self) -> None:
+        if not self._legacy_told:
+            warnings.warn(
+                "A tf_keras (Keras 2) model trains here as it is: no rule changes its call, and no dashboard watches it.",
+                stacklevel=4,
+            )
+        self.calls += 1
+        self._legacy_told = True
 
     def nothing_trained(self) -> str:
         """Return what to tell the user of a cell in which no Keras model was used."""
@@ -118,6 +131,8 @@ class Interceptor:
     def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Prepare and run one `fit`."""
         keras_fit = self._keras["fit"]
+        # Before the data is read: of text, the layer that reads it is the thing to name.
+        refuse_what_cannot_move(model, self.runtime, self._replicas)
         request = read_fit(model, arguments_of(keras_fit, model, args, kwargs))
         self.calls += 1
         prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())

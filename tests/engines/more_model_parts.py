@@ -66,23 +66,13 @@ class Subclassed(keras.Model):
             z = layer(z)
         return self.out(z)
 
-
-@form("subclassed; layer, loss and metric of one's own")
-def _subclassed() -> keras.Model:
-    return compiled(Subclassed(), loss=Focal(), metrics=[Wandering(), "accuracy"])
-
-
-class OwnLoss(keras.Model):
-    """A model with a compute_loss of its own that adds to Keras'."""
-
     def compute_loss(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None, training: bool = True) -> Any:
         return super().compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight) * 2.0
 
 
-@form("compute_loss of one's own")
-def _compute_loss() -> keras.Model:
-    inputs = keras.Input((12,))
-    return compiled(OwnLoss(inputs, layers.Dense(2, activation="softmax")(layers.Dense(8)(inputs))))
+@form("subclassed; layer, loss, metric and compute_loss of one's own")
+def _subclassed() -> keras.Model:
+    return compiled(Subclassed(), loss=Focal(), metrics=[Wandering(), "accuracy"])
 
 
 class Adding(layers.Layer):
@@ -93,14 +83,9 @@ class Adding(layers.Layer):
         return inputs
 
 
-@form("add_loss and regularizers")
+@form("add_loss, regularizers, a frozen layer")
 def _add_loss() -> keras.Model:
-    return classifier(layers.Dense(8, kernel_regularizer="l2"), Adding())
-
-
-@form("frozen layer")
-def _frozen() -> keras.Model:
-    return classifier(layers.Dense(8, activation="relu", trainable=False), layers.Dense(4))
+    return classifier(layers.Dense(8, trainable=False), layers.Dense(8, kernel_regularizer="l2"), Adding())
 
 
 @form("weight decay and averaged weights")
@@ -115,16 +100,11 @@ def _averaged_often() -> keras.Model:
     return classifier(layers.Dense(8, activation="relu"), optimizer=optimizer)
 
 
-@form("loss scaling")
+@form("loss scaling and a learning rate schedule")
 def _loss_scale() -> keras.Model:
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.05), initial_scale=256.0)
-    return classifier(layers.Dense(8, activation="relu"), optimizer=optimizer)
-
-
-@form("learning rate schedule")
-def _schedule() -> keras.Model:
     rate = keras.optimizers.schedules.ExponentialDecay(0.02, 2, 0.5)
-    return classifier(layers.Dense(8, activation="relu"), optimizer=keras.optimizers.RMSprop(rate))
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.RMSprop(rate), initial_scale=256.0)
+    return classifier(layers.Dense(8, activation="relu"), optimizer=optimizer)
 
 
 @form("gradient accumulation")

@@ -61,26 +61,14 @@ def classifier(*middle: Any, shape: tuple[int, ...] = (12,), optimizer: Any = No
     return compiled(model, optimizer, **arguments)
 
 
-@form("sequential, built")
-def _sequential() -> keras.Model:
-    return classifier(layers.Dense(8, activation="relu"))
-
-
 @form("sequential, not built")
 def _unbuilt() -> keras.Model:
     return compiled(keras.Sequential([layers.Dense(8, activation="relu"), layers.Dense(2, activation="softmax")]))
 
 
-@form("functional, shared layer")
-def _shared() -> keras.Model:
-    inputs = keras.Input((12,))
-    shared = layers.Dense(6, activation="tanh")
-    joined = layers.Concatenate()([shared(inputs[:, :6]), shared(inputs[:, 6:])])
-    return compiled(keras.Model(inputs, layers.Dense(2, activation="softmax")(joined)))
-
-
 def _two_headed(inputs: Any, left: Any, right: Any, as_dict: bool) -> keras.Model:
-    hidden = layers.Dense(8, activation="relu")(layers.Concatenate()([left, right]))
+    shared = layers.Dense(4, activation="tanh")
+    hidden = layers.Concatenate()([shared(left), shared(right)])
     label = layers.Dense(2, activation="softmax", name="label")(hidden)
     number = layers.Dense(1, name="number")(hidden)
     losses = {"label": "sparse_categorical_crossentropy", "number": "mse"}
@@ -97,13 +85,13 @@ def _two_headed(inputs: Any, left: Any, right: Any, as_dict: bool) -> keras.Mode
     )
 
 
-@form("dicts of inputs and outputs, loss weights", "two")
+@form("shared layer, dicts of inputs and outputs, loss weights", "two")
 def _dicts() -> keras.Model:
     inputs = {name: keras.Input((6,), name=name) for name in ("left", "right")}
     return _two_headed(inputs, inputs["left"], inputs["right"], as_dict=True)
 
 
-@form("lists of inputs and outputs, loss weights", "two list")
+@form("shared layer, lists of inputs and outputs, loss weights", "two list")
 def _lists() -> keras.Model:
     inputs = [keras.Input((6,)), keras.Input((6,))]
     return _two_headed(inputs, *inputs, as_dict=False)
@@ -160,10 +148,3 @@ def _preprocessing() -> keras.Model:
         layers.Flatten(),
         shape=(8, 8, 4),
     )
-
-
-@form("normalization adapted")
-def _normalization() -> keras.Model:
-    adapted = layers.Normalization()
-    adapted.adapt(data_for("vector")[0])
-    return classifier(adapted, layers.Dense(8, activation="relu"))

@@ -61,7 +61,7 @@ def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: in
         OptionError: When an option cannot hold for this call.
     """
     check_switches(options)
-    refuse_what_cannot_move(request, runtime, 1 if "scope" in options.no else runtime.replicas)
+    refuse_what_cannot_move(request.model, runtime, 1 if "scope" in options.no else runtime.replicas)
     prepared = PreparedFit(
         request=request,
         replicas=runtime.replicas,
