@@ -49,7 +49,7 @@ def read_train_step(model: Any, replicas: int) -> TrainStep:
     import keras
 
     step = type(model).train_step
-    if step is keras.Model.train_step or step.__module__.split(".")[0] == "keras":
+    if step is keras.Model.train_step or (step.__module__ or "").split(".")[0] == "keras":
         return TrainStep("keras")
     owner = step.__qualname__.rpartition(".")[0].rpartition(".")[2]
     bodies = [body for function in _reached(model, step) if (body := _body_of(function)) is not None]

@@ -28,8 +28,8 @@ from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import read_data
 from .callback import Guard
 from .control import Control
-from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .legacy_keras import watching_legacy_models
+from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .run import Run
 
 if TYPE_CHECKING:

@@ -45,9 +45,9 @@ def test_form_trains_like_plain_keras(name, runtime):
     factory, kind = MODELS[name]
     x, y = data_for(kind)
     ours, theirs = factory(), factory()
-    several_tf = runtime.backend == "tensorflow" and runtime.replicas > 1
+    several = runtime.backend == "tensorflow" and runtime.replicas > 1
     more = {"validation_data": (x, y)} if name in LONG else {}
-    if several_tf and name in REFUSED_ON_REPLICAS:
+    if several and name in REFUSED_ON_REPLICAS:
         with pytest.raises(tpu.ModelError, match=REFUSED_ON_REPLICAS[name]) as refused, training():
             ours.fit(x, y)
         assert "--no scope" in str(refused.value)
@@ -57,7 +57,7 @@ def test_form_trains_like_plain_keras(name, runtime):
         history = ours.fit(x, y, **ARGUMENTS, **more).history
     expected = fitted_like(theirs, x, y, **more)
     assert list(history) == list(expected)
-    if several_tf and name in OF_ONE_REPLICA:
+    if several and name in OF_ONE_REPLICA:
         assert abs(history["loss"][-1] - expected["loss"][-1]) < 0.15
         return
     figures, weights = TOLERANCE.get(name, EXACT)
