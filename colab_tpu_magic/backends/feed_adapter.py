@@ -45,9 +45,10 @@ class FeedAdapter(DataAdapter):
             for axis in axes:
                 shape[axis] = None
         specs = [tf.TensorSpec(shape, leaf.dtype) for shape, leaf in zip(shapes, leaves, strict=True)]
-        dataset = tf.data.Dataset.from_generator(
-            lambda: iter(self.feed), output_signature=keras.tree.pack_sequence_as(self.feed.example, specs)
-        )
+        # tf.data takes a list for one array of several rows; Keras too hands it tuples.
+        tuples = keras.tree.lists_to_tuples
+        signature = tuples(keras.tree.pack_sequence_as(self.feed.example, specs))
+        dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         return dataset.prefetch(2).with_options(options)

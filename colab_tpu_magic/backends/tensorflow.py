@@ -162,7 +162,8 @@ def _remake(variable: Any) -> None:
     variable._value = tf.Variable(
         value,
         dtype=variable._dtype,
-        trainable=variable.trainable,
+        # Not the Keras variable's: a gradient tape never watches one that was made frozen, also when it is thawed.
+        trainable=old.trainable,
         name=variable.name,
         aggregation=variable._map_aggregation(variable.aggregation),
         synchronization=variable._map_synchronization(variable.synchronization),

@@ -19,6 +19,7 @@ from ..explain import explain
 from ..kernel import restart
 from ..options import ConnectOptions, FitOptions, declared
 from ..session import connect, fit, intercepting, panel, session, show_runs
+from ..training.legacy_keras import expect_legacy_keras
 from .base import MagicsBase
 from .option_arguments import options_of
 
@@ -225,6 +226,7 @@ class TpuMagics(MagicsBase):
         interceptor = self._ours(intercepting, options, self.shell)
         if announce and session.runtime is not None:
             self._show_card(session.runtime)
+        expect_legacy_keras(text)
         try:
             with interceptor:
                 value = cell.run(self.shell.user_ns)

@@ -75,6 +75,7 @@ class PreparedFit:
         precision: ``"float32"`` or ``"bfloat16"`` to set on the layers, or None to leave them.
         jit_compile: What the model gets during the fit, or None to leave it.
         steps_per_execution: Steps in one dispatch, or None to leave it.
+        gradient_divisor: What every gradient is divided by during the fit, or None.
         on_replicas: Whether the model trains on the runtime's replicas.
         shapes: Shapes that training batches come in, as far as they are known ahead.
         prefetch: Batches made ahead.
@@ -96,6 +97,7 @@ class PreparedFit:
     precision: str | None = None
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
+    gradient_divisor: int | None = None
     on_replicas: bool = True
     shapes: int = 1
     prefetch: int = 0

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import keras
 
+from ..rewrite.batch_hooks import has_batch_hooks, is_keras_own
+
 
 class Watcher(Protocol):
     """What is told of each step, on the thread that trains, before the step begins."""
@@ -40,6 +42,10 @@ class WatchedCallbacks(keras.callbacks.CallbackList):
         # Shadows of the methods below them where nothing is to be done: a call to them is a call saved.
         self._step_begins = watcher.step_begins
         self._test_step_begins = watcher.test_step_begins
+        # On JAX the weights are outside the model in mid-epoch. Keras puts them back for a callback that says
+        # self.model; one that holds the model by another name would meet arrays that are gone.
+        own = any(has_batch_hooks(callback) and not is_keras_own(callback) for callback in self.callbacks)
+        self._sync = getattr(params.get("model"), "jax_state_sync", None) if own else None
         self._wants_train = self._wanted("train")
         self._wants_test = self._wanted("test")
 
@@ -57,11 +63,15 @@ class WatchedCallbacks(keras.callbacks.CallbackList):
         """Tell the watcher, then the callbacks that want it."""
         self._step_begins(batch)
         if self._wants_train:
+            if self._sync is not None:
+                self._sync()
             super().on_train_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Tell the callbacks that want it."""
         if self._wants_train:
+            if self._sync is not None:
+                self._sync()
             super().on_train_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:

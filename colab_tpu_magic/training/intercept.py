@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -13,9 +14,11 @@ import numpy as np
 
 from ..backends.feed_adapter import FeedAdapter
 from ..backends.quiet_import import quiet_standard_error
+from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
+from ..rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
 from ..rewrite.padding import in_buckets
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
@@ -26,6 +29,7 @@ from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import bounded, read_data
 from .callback import Guard
 from .control import Control
+from .legacy_keras import watching_legacy_models
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .run import Run
 
@@ -65,6 +69,8 @@ class Interceptor:
         self._models: list[Any] = []
         self._keras: dict[str, Callable[..., Any]] = {}
         self._patched: dict[str, Any] = {}
+        self._around = ExitStack()
+        self._legacy_told = False
 
     def __enter__(self) -> Interceptor:
         """Put our methods on keras.Model."""
@@ -80,12 +86,15 @@ class Interceptor:
         self._keras = {name: getattr(keras.Model, name) for name in METHODS}
         for name in METHODS:
             setattr(keras.Model, name, _method(self, name, self._keras[name]))
+        self._around.enter_context(taking_synchronized_layers())
+        self._around.enter_context(watching_legacy_models(self.runtime, self._legacy_call))
         return self
 
     def __exit__(self, *exc: object) -> None:
         """Take our methods off again and bring every model home."""
         global _active
         _active = None
+        self._around.close()
         for name in METHODS:
             delattr(keras.Model, name)
         for name, method in self._patched.items():  # what somebody else had put there
@@ -93,6 +102,15 @@ class Interceptor:
         for model in self._models:
             self.runtime.engine.bring_home(model)
         self._models.clear()
+
+    def _legacy_call(self) -> None:
+        if not self._legacy_told:
+            warnings.warn(
+                "A tf_keras (Keras 2) model trains here as it is: no rule changes its call, and no dashboard watches it.",
+                stacklevel=4,
+            )
+        self.calls += 1
+        self._legacy_told = True
 
     def nothing_trained(self) -> str:
         """Return what to tell the user of a cell in which no Keras model was used."""
@@ -114,6 +132,8 @@ class Interceptor:
     def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Prepare and run one `fit`."""
         keras_fit = self._keras["fit"]
+        # Before the data is read: of text, the layer that reads it is the thing to name.
+        refuse_what_cannot_move(model, self.runtime, self._replicas)
         request = read_fit(model, arguments_of(keras_fit, model, args, kwargs))
         self.calls += 1
         prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
@@ -143,7 +163,7 @@ class Interceptor:
         source = self._read(model, arguments["batch_size"], *parts)
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
-        size = self._size(source, batch_size)
+        size = self._size(model, source, batch_size)
         split = are_row_means(model)
         if not split:
             size = batch_size or own_batch_size(source)
@@ -159,7 +179,7 @@ class Interceptor:
         source = self._read(model, arguments["batch_size"], arguments.pop("x"))
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
-        size = self._size(source, batch_size)
+        size = self._size(model, source, batch_size)
         feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
         with self._on_replicas(model):
             outputs = self._run(keras_predict, model, feed, arguments)
@@ -173,8 +193,11 @@ class Interceptor:
             source = in_buckets(source, only_proven=True)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]
 
-    def _size(self, source: Source, batch_size: int | None) -> int:
+    def _size(self, model: Any, source: Source, batch_size: int | None) -> int:
         """Return the global batch size of an evaluation or a prediction."""
+        fixed = fixed_batch_size(model)
+        if fixed is not None:
+            return fixed
         own = batch_size or own_batch_size(source)
         replicas = self._replicas
         size = max(round_up(own, replicas), ROWS_PER_REPLICA * replicas if batch_size is None else 0)

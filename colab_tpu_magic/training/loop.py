@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..hardware.usage import UsageReader
 from ..rewrite.dataset import evaluation_feed, training_feed
 from ..rewrite.feed import Feed
+from ..rewrite.model_parts import fixed_batch_size
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
@@ -179,6 +180,9 @@ def _validation(prepared: PreparedFit, runtime: Runtime) -> Feed | None:
 
 def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, runtime: Runtime) -> tuple[int, bool]:
     """Return the batch size of the validation, and whether its last batch may be cut."""
+    fixed = fixed_batch_size(model)
+    if fixed is not None:
+        return fixed, are_row_means(model)
     if are_row_means(model):
         return evaluation_batch_size(validation, prepared.batch_size, prepared.replicas), True
     warn_of_shares(runtime, prepared.replicas)

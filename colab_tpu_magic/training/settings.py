@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..backends.gradients import divided_gradients
 from ..backends.variables import forget_functions, scalar
 from ..rewrite.prepared import PreparedFit
 from .control import Control
@@ -20,7 +21,8 @@ def fit_settings(prepared: PreparedFit, control: Control) -> Iterator[None]:
     with _attribute(model, "jit_compile", prepared.jit_compile):
         with _attribute(model, "steps_per_execution", prepared.steps_per_execution):
             with _precision(model, prepared.precision), _rate(prepared, control):
-                yield
+                with divided_gradients(model, prepared.gradient_divisor):
+                    yield
 
 
 @contextmanager

@@ -17,6 +17,8 @@ IDS = (
     "batch-size",
     "static-shapes",
     "learning-rate",
+    "loss-scaling",
+    "batch-normalization",
     "precision",
     "input-pipeline",
     "steps-per-execution",

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError, nearest
+from ..model_parts import refuse_what_cannot_move
 from ..prepared import FitRequest, PreparedFit
 from ..traps import find_traps
 from .base import Rule
+from .batch_normalization import BatchNormalizationRule
 from .batch_size import BatchSize
 from .dense_arrays import DenseArrays
 from .dtypes import Dtypes
 from .input_pipeline import InputPipeline
 from .jit_compile import JitCompile
 from .learning_rate import LearningRate
+from .loss_scaling import LossScaling
 from .precision import Precision
 from .scope import Scope
 from .static_shapes import StaticShapes
@@ -31,6 +34,8 @@ RULES: tuple[Rule, ...] = (
     BatchSize(),
     StaticShapes(),
     LearningRate(),
+    LossScaling(),
+    BatchNormalizationRule(),
     Precision(),
     InputPipeline(),
     StepsPerExecution(),
@@ -58,6 +63,7 @@ def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: in
         OptionError: When an option cannot hold for this call.
     """
     check_switches(options)
+    refuse_what_cannot_move(request.model, runtime, 1 if "scope" in options.no else runtime.replicas)
     prepared = PreparedFit(
         request=request,
         replicas=runtime.replicas,

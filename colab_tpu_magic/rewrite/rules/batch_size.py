@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
+from ..model_parts import fixed_batch_size
 from ..prepared import PreparedFit, steps_for
 from ..sources import ArraySource
 from .base import Rule
@@ -40,6 +41,12 @@ class BatchSize(Rule):
         """Choose the global batch size and the steps of an epoch."""
         request = prepared.request
         rows = request.rows_per_epoch
+        fixed = fixed_batch_size(request.model)
+        if fixed is not None:
+            _check_fixed(fixed, options.batch_size)
+            return self._with(
+                prepared, fixed, "The model was made for batches of just this size, as a stateful RNN is."
+            )
         if isinstance(options.batch_size, int):
             chosen = _asked_for(options.batch_size, prepared)
             return self._with(prepared, chosen, "You asked for this batch size.")
@@ -108,6 +115,15 @@ def auto_batch_size(user: int, rows: int | None, replicas: int) -> int:
         tidy = round_up(smallest, TILE_ROWS * replicas)
         return tidy if rows is None or tidy <= rows else smallest
     return best
+
+
+def _check_fixed(fixed: int, asked: int | str) -> None:
+    if isinstance(asked, int) and asked != fixed:
+        raise OptionError(
+            f"--batch-size {asked} cannot hold: the model was made for batches of exactly {fixed} rows.",
+            expected="the model's own batch size, or keras.Input without batch_size.",
+            type_next="--batch-size keep",
+        )
 
 
 def _asked_for(size: int, prepared: PreparedFit) -> int:

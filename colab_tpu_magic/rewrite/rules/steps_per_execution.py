@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..batch_hooks import wants_every_batch
 from ..prepared import PreparedFit
 from .base import Rule
 from .batch_size import round_up
@@ -68,12 +69,4 @@ def auto_steps(steps_per_epoch: int | None) -> int:
 
 def watches_batches(callbacks: tuple[Any, ...]) -> bool:
     """Return whether a callback has a hook for single batches, which would then be called less often."""
-    import keras
-
-    base = keras.callbacks.Callback
-    hooks = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
-    return any(
-        getattr(getattr(callback, hook, None), "__func__", None) is not getattr(base, hook)
-        for callback in callbacks
-        for hook in hooks
-    )
+    return bool(wants_every_batch(callbacks))

@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING
 from ..finding import SEVERITIES, Finding
 from ..prepared import PreparedFit
 from .base import Trap
+from .counted_steps import CountedSteps
+from .custom_train_step import CustomTrainStep
+from .rate_callbacks import RateCallbacks
+from .replica_statistics import ReplicaStatistics
+from .seldom_batches import SeldomBatches
 
 if TYPE_CHECKING:
     from ...backends.base import Runtime
 
-TRAPS: tuple[Trap, ...] = ()
+TRAPS: tuple[Trap, ...] = (
+    CustomTrainStep(),
+    CountedSteps(),
+    RateCallbacks(),
+    SeldomBatches(),
+    ReplicaStatistics(),
+)
 
 
 def find_traps(prepared: PreparedFit, runtime: Runtime) -> tuple[Finding, ...]:

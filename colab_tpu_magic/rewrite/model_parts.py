@@ -1,0 +1,101 @@
+"""Look a model over for what a runtime cannot move, and refuse it by name with the line to change.
+
+Private to Keras: ``Layer._flatten_layers``. Tried on keras 3.10.0, 3.13.2 and 3.15.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..backends.variables import optimizers_of
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from ..backends.base import Runtime
+
+STRING_LAYERS = ("TextVectorization", "StringLookup")
+
+
+def layers_of(model: Any) -> list[Any]:
+    """Return every layer of a model, those inside models and wrappers too."""
+    return list(model._flatten_layers(include_self=False))
+
+
+def fixed_batch_size(model: Any) -> int | None:
+    """Return the batch size that a model was made for, as a stateful RNN is, or None when any will do."""
+    import keras
+
+    for spec in keras.tree.flatten(getattr(model, "inputs", None) or ()):
+        shape = getattr(spec, "shape", None)
+        if shape and shape[0] is not None:
+            return int(shape[0])
+    return None
+
+
+def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int) -> None:
+    """Raise ModelError for a model or an optimizer that this runtime cannot train.
+
+    Args:
+        model: The compiled model.
+        runtime: The connected runtime.
+        replicas: Devices that will run the step.
+    """
+    _refuse_strings(model, runtime, replicas)
+    size = fixed_batch_size(model)
+    if size is not None and replicas > 1:
+        _check_fixed_batch(size, runtime, replicas)
+    if replicas > 1 and runtime.engine.name == "tensorflow":
+        for optimizer in optimizers_of(model):
+            _refuse_conditional(optimizer)
+
+
+def _refuse_strings(model: Any, runtime: Runtime, replicas: int) -> None:
+    if runtime.engine.name == "tensorflow" and replicas == 1:
+        return
+    for layer in layers_of(model):
+        kind = type(layer).__name__
+        if kind not in STRING_LAYERS:
+            continue
+        raise ModelError(
+            f"The layer {layer.name!r} ({kind}) reads strings, and a TPU or a replica computes with numbers only.",
+            expected="text turned into numbers in the data pipeline, on the host, and a model that begins after it.",
+            type_next=f"dataset = dataset.map(lambda text, label: ({layer.name}(text), label))",
+        )
+
+
+def _check_fixed_batch(size: int, runtime: Runtime, replicas: int) -> None:
+    if runtime.engine.name == "tensorflow":
+        raise ModelError(
+            f"The model was made for batches of exactly {size} rows (a stateful RNN is), and each of the {replicas} "
+            f"TensorFlow replicas gets {size / replicas:g} of them.",
+            expected="one device, or keras.Input without batch_size.",
+            type_next="%%tpu_fit --no scope",
+        )
+    if size % replicas:
+        raise ModelError(
+            f"The model was made for batches of exactly {size} rows, which do not divide over {replicas} replicas.",
+            expected=f"a multiple of {replicas}, or one device with %%tpu_fit --no scope.",
+            type_next=f"keras.Input(..., batch_size={-(-size // replicas) * replicas})",
+        )
+
+
+def _refuse_conditional(optimizer: Any) -> None:
+    """Refuse what Keras puts into a branch of the graph, in which TensorFlow's replicas cannot meet."""
+    name = type(optimizer).__name__
+    for setting, meaning in _conditional_settings(optimizer):
+        raise ModelError(
+            f"{name}({setting}) cannot train on several TensorFlow replicas: {meaning} happens in a branch of the "
+            "step, and replicas cannot exchange gradients or weights inside one (merge_call in tf.cond).",
+            expected="the JAX backend, where it works; or one device; or an optimizer without it.",
+            type_next="%%tpu_fit --no scope",
+        )
+
+
+def _conditional_settings(optimizer: Any) -> Iterator[tuple[str, str]]:
+    steps = getattr(optimizer, "gradient_accumulation_steps", None)
+    if steps:
+        yield f"gradient_accumulation_steps={steps}", "the update every few steps"
+    often = getattr(optimizer, "ema_overwrite_frequency", None)
+    if getattr(optimizer, "use_ema", False) and often:
+        yield f"ema_overwrite_frequency={often}", "writing the averaged weights over the weights"

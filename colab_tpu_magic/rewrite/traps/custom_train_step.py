@@ -1,0 +1,60 @@
+"""Trap ``custom-train-step``: a step of the user's own that several TensorFlow replicas would change in silence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..finding import Finding
+from ..prepared import PreparedFit
+from ..train_step import read_train_step
+from .base import Trap
+
+if TYPE_CHECKING:
+    from ...backends.base import Runtime
+
+REPLICAS = "tf.distribute.get_strategy().num_replicas_in_sync"
+
+
+class CustomTrainStep(Trap):
+    """Name a loss whose share nobody can tell, and a logged loss that is a fraction of the true one."""
+
+    id = "custom-train-step"
+    title = "A train_step of your own"
+    source = "tensorflow.org/tutorials/distribute/custom_training, loss scaling (2026); measured, November 2026"
+
+    def look(self, prepared: PreparedFit, runtime: Runtime) -> list[Finding]:
+        """Look at the text of the model's train_step."""
+        if runtime.engine.name != "tensorflow" or prepared.replicas == 1:
+            return []
+        step = read_train_step(prepared.request.model, prepared.replicas)
+        found: list[Finding] = []
+        if step.kind == "mean" and prepared.gradient_divisor is None:
+            found.append(self.finding("warning", self._multiplied(step.owner, prepared), f"loss = loss / {REPLICAS}"))
+        if step.kind in ("unclear", "mixed"):
+            how = "mixes losses of Keras with means of its own" if step.kind == "mixed" else "makes its loss by itself"
+            found.append(
+                self.finding(
+                    "warning",
+                    f"{step.owner}.train_step {how}. TensorFlow adds up the gradients of all {prepared.replicas} "
+                    "replicas, so each part of the loss has to be divided by their number; Keras' losses and "
+                    "compute_loss are, a plain mean is not.",
+                    f"loss = loss / {REPLICAS}  # for a plain mean over the rows",
+                )
+            )
+        for name in step.logged:
+            found.append(
+                self.finding(
+                    "warning",
+                    f"{step.owner}.train_step logs {name!r} as it comes from a Keras loss, which is divided by the "
+                    f"{prepared.replicas} replicas there: the figure shown is 1/{prepared.replicas} of the loss. "
+                    "What is trained is right.",
+                    f"tracker.update_state({name} * {REPLICAS})",
+                )
+            )
+        return found
+
+    def _multiplied(self, owner: str, prepared: PreparedFit) -> str:
+        return (
+            f"{owner}.train_step takes a plain mean over the rows of one replica, and TensorFlow adds up the gradients "
+            f"of {prepared.replicas}: it trains with {prepared.replicas} times the learning rate."
+        )
