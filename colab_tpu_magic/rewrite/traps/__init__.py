@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ..finding import SEVERITIES, Finding
 from ..prepared import PreparedFit
 from .base import Trap
+from .data import DATA_TRAPS
 
 if TYPE_CHECKING:
     from ...backends.base import Runtime
 
-TRAPS: tuple[Trap, ...] = ()
+TRAPS: tuple[Trap, ...] = (*DATA_TRAPS,)
 
 
 def find_traps(prepared: PreparedFit, runtime: Runtime) -> tuple[Finding, ...]:
