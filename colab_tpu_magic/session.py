@@ -205,6 +205,7 @@ def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
     Raises:
         SyntaxError: As the cell alone would.
     """
+    __tracebackhide__ = True
     from .check.report import Report, merged
     from .check.runtime import runtime_or_finding
     from .check.text import check_text

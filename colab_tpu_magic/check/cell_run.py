@@ -15,13 +15,11 @@ from ..training.intercept import Interceptor
 from .check import check_call, refusal
 from .environment_traps import find_in_environment
 from .guard import same_compilation, same_environment, same_names, same_random_numbers
-from .report import Report, is_in_text, merged
+from .report import STOPPED, UNUSED, Report, is_in_text, merged
 from .unmeasured import no_evaluation, no_history, no_prediction
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
-
-STOPPED, UNUSED = "cell-stops", "nothing-trained"
 
 
 class Looker(Interceptor):
@@ -75,6 +73,7 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
         SyntaxError: As the cell alone would.
         Exception: What the cell raises before its first fit and we cannot explain.
     """
+    __tracebackhide__ = True
     looker = Looker(runtime, options)
     cell = compile_cell(shell, text)
     late: list[Finding] = []
@@ -103,6 +102,7 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
 
 def _stopped(error: Exception, line: int | None, after_a_fit: bool) -> Finding:
     """Return the finding of a cell that ended in an error; raise one that nobody can explain."""
+    __tracebackhide__ = True
     known = error if isinstance(error, TpuMagicError) else explain(error)
     if known is not None:
         said = refusal(known)

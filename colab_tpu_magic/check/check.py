@@ -9,12 +9,13 @@ from ..hardware.environment import detect_environment
 from ..options import FitOptions
 from ..rewrite.finding import Finding
 from .environment_traps import find_in_environment
-from .report import Report, merged
+from .report import REFUSED, UNSEEN, Report, merged
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
 
-REFUSED = "refused"
+# What these say of labels and batches that nobody has seen would be said of the zeros that stand in for them.
+NEED_BATCHES = frozenset({"labels-one-hot", "labels-out-of-range", "indivisible-batch", "rate-kept"})
 
 
 def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options: FitOptions) -> Report:
@@ -28,18 +29,20 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
     """
     from ..rewrite.rules import prepare
     from .data_traps import find_in_data
-    from .look import read_without_touching
+    from .look import UNREAD, read_without_touching
 
     found = [*find_in_data(arguments["x"], model), *find_in_data(arguments["validation_data"], model)]
     try:
         request, unseen = read_without_touching(model, arguments, runtime.replicas)
         if request is None:
-            return Report(merged(found), (), tuple(unseen))
+            return Report(merged([*found, _nothing_seen(unseen)]))
         prepared = prepare(request, runtime, options, seed=0)
     except TpuMagicError as error:
         # A dataset that has told its own trap would be refused for the same reason.
         return Report(merged(found or [refusal(error)]))
-    return Report(merged([*found, *prepared.findings]), prepared.changes, tuple(unseen))
+    guessed = any(sentence.startswith(f"{UNREAD}the training data") for sentence in unseen)
+    told = [one for one in prepared.findings if not (guessed and one.trap in NEED_BATCHES)]
+    return Report(merged([*found, *told]), prepared.changes, tuple(unseen))
 
 
 def check_model(
@@ -71,6 +74,11 @@ def check_model(
     with same_random_numbers():
         report = check_call(model, arguments, runtime, options)
     return Report(merged([*around, *report.findings]), report.changes, report.not_looked_at)
+
+
+def _nothing_seen(unseen: list[str]) -> Finding:
+    said = f"The fit could not be looked at: {'; '.join(unseen)}, and the model's own shapes are not known before it is built."
+    return Finding(UNSEEN, "note", said, "model.build((None, 20))")
 
 
 def refusal(error: TpuMagicError) -> Finding:

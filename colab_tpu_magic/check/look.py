@@ -14,10 +14,12 @@ from ..errors import DataError
 from ..rewrite.forms import stream_of
 from ..rewrite.forms.base import Stream
 from ..rewrite.prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
-from ..rewrite.request import read_fit, read_validation
+from ..rewrite.request import read_fit
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA
 from ..rewrite.sources import Batch, Source, StreamSource, as_arrays, pack, rows_of
 from .data_traps import chain_of, element_specs, is_dataset
+
+UNREAD = "no batch of "
 
 
 def read_without_touching(
@@ -45,8 +47,6 @@ def read_without_touching(
         unseen += more
         if validation is not None or more:
             arguments["validation_data"] = None
-    elif arguments["validation_data"] is not None:
-        read_validation(arguments["validation_data"])
     if data is None:
         return (None, unseen) if unseen else (_with(read_fit(model, arguments), None, validation), unseen)
     if arguments["y"] is not None:
@@ -67,6 +67,8 @@ def _with(request: FitRequest, data: StreamSource | None, validation: Source | N
 
 def _stand_in(x: Any, model: Any, replicas: int, what: str) -> tuple[StreamSource | None, list[str]]:
     """Return a stream that has the shapes of the data and none of its batches; None for arrays."""
+    import keras
+
     stream = _stream(x)
     if stream is None:
         return None, []
@@ -74,10 +76,10 @@ def _stand_in(x: Any, model: Any, replicas: int, what: str) -> tuple[StreamSourc
     if is_dataset(x):
         example = _zeros_of_dataset(x)
         unseen = [f"the values in the {what}: of a {stream.form} only the shapes are read"]
-    elif hasattr(x, "__getitem__") and not stream.once:
+    elif isinstance(x, keras.utils.PyDataset):
         example = _first_batch(x)
     if example is None:
-        unseen = [f"the {what}: reading a batch of the {stream.form} would use it up or change what comes next"]
+        unseen = [f"{UNREAD}the {what}: reading one of the {stream.form} would use it up or change what comes next"]
         example = _zeros_of_model(model, ROWS_PER_REPLICA * replicas)
     if example is None:
         return None, unseen
@@ -133,13 +135,13 @@ def _rows_of_dataset(dataset: Any) -> int:
 
 
 def _first_batch(data: Any) -> Batch | None:
-    """Return the first batch of something with an index, asked of a copy, so that its own counters stand still."""
+    """Return the first batch of a PyDataset, asked of a copy, so that its own counters stand still."""
     try:
         element = copy.copy(data)[0]
-    except Exception:
+        x, y, weight = (*(element if isinstance(element, tuple | list) else (element,)), None, None)[:3]
+        return pack(as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(weight, "sample_weight"))
+    except Exception:  # whatever the user's own code raises: the fit will show it
         return None
-    x, y, weight = (*(element if isinstance(element, tuple | list) else (element,)), None, None)[:3]
-    return pack(as_arrays(x, "x"), as_arrays(y, "y"), as_arrays(weight, "sample_weight"))
 
 
 def _zeros_of_model(model: Any, rows: int) -> Batch | None:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from ..rewrite.change import Change
 from ..rewrite.finding import SEVERITIES, Finding
 
+REFUSED, STOPPED, UNUSED, UNSEEN = "refused", "cell-stops", "nothing-trained", "not-looked-at"
+UNEXPLAINED = (REFUSED, STOPPED, UNUSED, UNSEEN)
+"""Ids of findings that are no trap: ``%tpu_explain`` has nothing more to say of them."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -66,11 +70,17 @@ def merged(findings: list[Finding]) -> tuple[Finding, ...]:
         if any(one.trap == finding.trap and _same(one, finding) for one in kept):
             continue
         kept.append(finding)
-    return tuple(sorted(kept, key=lambda finding: SEVERITIES.index(finding.severity)))
+    return tuple(sorted(kept, key=lambda finding: (SEVERITIES.index(finding.severity), _line(finding))))
 
 
 def _same(first: Finding, second: Finding) -> bool:
     return first.message == second.message or (is_in_text(first) and not is_in_text(second))
+
+
+def _line(finding: Finding) -> int:
+    """Return the cell's line that a finding names; those that name none come after."""
+    words = finding.message.split(maxsplit=2)
+    return int(words[1][:-1]) if is_in_text(finding) and words[1][:-1].isdigit() else 10**6
 
 
 def is_in_text(finding: Finding) -> bool:

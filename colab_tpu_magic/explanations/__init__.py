@@ -44,7 +44,7 @@ def _traps() -> list[Any]:
     from ..check.environment_traps import ENVIRONMENT_TRAPS
     from ..rewrite.traps import TRAPS
 
-    return [*CELL_TRAPS, *ENVIRONMENT_TRAPS, *DATA_TRAPS, *TRAPS]
+    return [*TRAPS, *CELL_TRAPS, *DATA_TRAPS, *ENVIRONMENT_TRAPS]
 
 
 def _lesson(rule: Any) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..check.report import UNEXPLAINED
 from ..rewrite.finding import Finding
 from .changes import changes_html
 from .text import changes_text
@@ -89,10 +90,10 @@ def _finding(finding: Finding) -> str:
         if finding.type_next
         else ""
     )
-    source = f"Source: {escape(finding.source)} · " if finding.source else ""
+    notes = [f"Source: {escape(finding.source)}"] if finding.source else []
+    notes += [] if finding.trap in UNEXPLAINED else [f"<code>%tpu_explain {escape(finding.trap)}</code>"]
     return (
         f'<div role="note" style="border-left:4px solid {colour};padding:2px 0 2px 10px;margin:0 0 10px">'
         f"<div><b>{finding.severity.capitalize()}</b> {escape(finding.message)}</div>{typed}"
-        f'<div style="opacity:.65;font-size:12px;margin-top:2px">{source}'
-        f"<code>%tpu_explain {escape(finding.trap)}</code></div></div>"
+        f'<div style="opacity:.65;font-size:12px;margin-top:2px">{" · ".join(notes)}</div></div>'
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...explanations.topic import Topic
 
 _FONT = "font:13px/1.5 system-ui,-apple-system,Segoe UI,DejaVu Sans,sans-serif;color:inherit"
-_TITLES = ("type", "what it is about", "in a sentence")
+_TITLES = ("id", "what it is about", "in a sentence")
 
 
 def topic_bundle(topic: Topic, figures: Figures) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...rewrite.rules.learning_rate import ADAPTIVE_CAP, SGD_CAP
 from .drawing import BLUE, GREEN, ORANGE, QUIET, picture, text
 from .figures import Figures
 
@@ -12,10 +13,10 @@ _LEFT, _RIGHT, _TOP = 130.0, 590.0, 16.0
 
 def steps(figures: Figures) -> str:
     """Draw how far an epoch gets with a small batch, a large one, and a large one with a larger rate."""
-    growth = max(2.0, min(16.0, figures.batch / max(1, figures.before)))
-    small = 16
+    growth = max(2.0, figures.batch / max(1, figures.before))
+    small = 32
     few = max(1, round(small / growth))
-    factor = min(math.sqrt(growth), 4.0)
+    factor = min(math.sqrt(growth), ADAPTIVE_CAP)
     hop = (_RIGHT - _LEFT) / small
     rows = (
         (f"batch {figures.before:,}", small, hop, BLUE, "the way of an epoch, in small noisy steps"),
@@ -25,7 +26,7 @@ def steps(figures: Figures) -> str:
             few,
             hop * factor,
             GREEN,
-            f"each step {factor:.3g} times as long (Adam), up to {growth:.3g} times (SGD)",
+            f"each step {factor:.3g} times as long (Adam), {min(growth, SGD_CAP):.3g} times (SGD)",
         ),
     )
     parts = []

@@ -32,7 +32,7 @@ def shapes(figures: Figures) -> str:
         parts.append(text(384, top + _HIGH + 14, "compiled twice" if lane == 0 else "compiled once", QUIET))
     parts += [
         box(10, 214, 12, 10, GREEN, 0.45),
-        text(27, 223, "first rows of the next shuffle: no row is lost or counted twice as often"),
+        text(27, 223, "the first rows of the next shuffle: no row is lost"),
     ]
     words = f"Batches of {batch} rows and a last one of {rest} are compiled twice; full batches once."
     return picture(parts, WIDTH, 232, words)

@@ -14,6 +14,8 @@ def batch_in_tiles(figures: Figures) -> str:
     """Draw one replica's share of the batch, before and after, in tiles of eight rows."""
     halves = (("your batch", figures.before, figures.share_before), ("on the TPU", figures.batch, figures.share))
     parts, height = [], 0.0
+    most = min(_MOST_TILES, max(padded(share, TILE_ROWS) // TILE_ROWS for _, _, share in halves))
+    row = _ROW if most <= 3 else 3 * _ROW / most if most <= 8 else 2.2
     for index, (what, batch, share) in enumerate(halves):
         x = 10.0 + index * (WIDTH / 2)
         rows = padded(share, TILE_ROWS)
@@ -27,7 +29,7 @@ def batch_in_tiles(figures: Figures) -> str:
         used = f"{share / rows:.0%} of the rows are used" if share < rows else "no row is padding"
         tiles = rows // TILE_ROWS
         parts.append(text(x, 32, f"one replica: {tiles:,} tile{'s' if tiles > 1 else ''} high, {used}", QUIET))
-        drawn, bottom = _stack(x, 42.0, share, tiles)
+        drawn, bottom = _stack(x, 42.0, share, tiles, row)
         parts += drawn
         height = max(height, bottom)
     parts.append(text(10, height + 18, f"A tile is {TILE_ROWS} rows × {TILE_COLUMNS} numbers. ", QUIET))
@@ -38,10 +40,9 @@ def batch_in_tiles(figures: Figures) -> str:
     return picture(parts, WIDTH, height + 44, words)
 
 
-def _stack(x: float, y: float, share: int, tiles: int) -> tuple[list[str], float]:
-    """Draw a column of tiles; a tall one with smaller rows, a very tall one cut."""
+def _stack(x: float, y: float, share: int, tiles: int, row: float) -> tuple[list[str], float]:
+    """Draw a column of tiles, a very tall one cut."""
     shown = min(tiles, _MOST_TILES)
-    row = _ROW if shown <= 4 else 4 * _ROW / shown if shown <= 8 else 2.2
     parts = []
     for tile in range(shown):
         top = y + tile * (TILE_ROWS * row)
