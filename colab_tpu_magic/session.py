@@ -10,7 +10,7 @@ from .options import ConnectOptions, FitOptions
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
-    from .check.report import Report
+    from .checking.report import Report
     from .training.run import Run
     from .widgets.panel import Panel
 
@@ -183,13 +183,13 @@ def check(
         >>> print(report.text())  # doctest: +SKIP
         Note: A batch of 43 rows does not divide over 8 replicas: ...
     """
-    from .check.report import Report
-    from .check.runtime import runtime_or_finding
+    from .checking.report import Report
+    from .checking.runtime import runtime_or_finding
 
     runtime, found = runtime_or_finding(current_runtime)
     if runtime is None:
         return Report(found)
-    from .check.check import check_model
+    from .checking.check import check_model
 
     return check_model(model, x, y, runtime, FitOptions() if options is None else options, keras_arguments)
 
@@ -206,9 +206,9 @@ def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
         SyntaxError: As the cell alone would.
     """
     __tracebackhide__ = True
-    from .check.report import Report, merged
-    from .check.runtime import runtime_or_finding
-    from .check.text import check_text
+    from .checking.report import Report, merged
+    from .checking.runtime import runtime_or_finding
+    from .checking.text import check_text
 
     before = check_text(text)
     if before.not_looked_at:
@@ -216,7 +216,7 @@ def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
     runtime, found = runtime_or_finding(current_runtime)
     if runtime is None:
         return Report(merged([*before.findings, *found]))
-    from .check.cell_run import check_run
+    from .checking.cell_run import check_run
 
     return check_run(text, before, shell, runtime, options)
 

@@ -39,9 +39,9 @@ def topic_of(name: str) -> Topic:
 
 
 def _traps() -> list[Any]:
-    from ..check.cell import CELL_TRAPS
-    from ..check.data_traps import DATA_TRAPS
-    from ..check.environment_traps import ENVIRONMENT_TRAPS
+    from ..checking.cell import CELL_TRAPS
+    from ..checking.data_traps import DATA_TRAPS
+    from ..checking.environment_traps import ENVIRONMENT_TRAPS
     from ..rewrite.traps import TRAPS
 
     return [*TRAPS, *CELL_TRAPS, *DATA_TRAPS, *ENVIRONMENT_TRAPS]

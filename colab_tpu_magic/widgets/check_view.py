@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..check.report import UNEXPLAINED
+from ..checking.report import UNEXPLAINED
 from ..rewrite.finding import Finding
 from .changes import changes_html
 from .text import changes_text
 
 if TYPE_CHECKING:
-    from ..check.report import Report
+    from ..checking.report import Report
 
 # Okabe and Ito's palette: told apart by colour-blind people. The word says the same.
 COLOURS = {"error": "#D55E00", "warning": "#E69F00", "note": "#0072B2"}

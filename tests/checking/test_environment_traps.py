@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from colab_tpu_magic.check.environment_traps import ENVIRONMENT_TRAPS, find_in_environment
+from colab_tpu_magic.checking.environment_traps import ENVIRONMENT_TRAPS, find_in_environment
 
 from .. import machines
 

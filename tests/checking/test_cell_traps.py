@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from colab_tpu_magic.check.cell import CELL_TRAPS, find_in_text
-from colab_tpu_magic.check.cell.base import dotted, parse_cell
+from colab_tpu_magic.checking.cell import CELL_TRAPS, find_in_text
+from colab_tpu_magic.checking.cell.base import dotted, parse_cell
 from colab_tpu_magic.hardware.environment import Environment
 
 from .cells import CLEAN, TRAPS

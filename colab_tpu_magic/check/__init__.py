@@ -1,1 +1,0 @@
-"""Say what a training would run into, without training."""
