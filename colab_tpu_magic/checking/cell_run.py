@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..cell import compile_cell, line_of
@@ -30,7 +31,8 @@ class Looker(Interceptor):
     """
 
     def __init__(self, runtime: Runtime, options: FitOptions) -> None:
-        super().__init__(runtime, options, lambda run, verbose: None)
+        # A seed would be set for the cell and stay set.
+        super().__init__(runtime, replace(options, seed=None), lambda run, verbose: None)
         self.reports: list[Report] = []
 
     def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:

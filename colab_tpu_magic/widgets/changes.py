@@ -51,7 +51,7 @@ def _row(change: Change) -> str:
     source = f'<div style="opacity:.65;font-size:12px">Source: {escape(change.source)}</div>' if change.source else ""
     switch = f'<code style="white-space:nowrap">{escape(change.switch)}</code>' if change.switch else "–"
     cells = (
-        f'{escape(change.title)}<div style="opacity:.65;font-size:12px"><code title="%tpu_explain {rule}">{rule}</code></div>',
+        f'{escape(change.title)}<div style="opacity:.65;font-size:12px"><code title="What to type for more: %tpu_explain {rule}">{rule}</code></div>',
         f'<span style="opacity:.75">{before}</span> → <span style="font-weight:600">{after}</span>',
         f"{escape(change.why)}{source}",
         switch,
