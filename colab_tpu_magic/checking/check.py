@@ -28,6 +28,7 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
         options: How the fit would be prepared.
     """
     from ..rewrite.rules import prepare
+    from ..rewrite.traps.data.not_a_number import MOST_BYTES_OF_A_CHECK, NotANumber
     from .data_traps import find_in_data
     from .look import UNREAD, read_without_touching
 
@@ -42,6 +43,9 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
         return Report(merged(found or [refusal(error)]))
     guessed = any(sentence.startswith(f"{UNREAD}the training data") for sentence in unseen)
     told = [one for one in prepared.findings if not (guessed and one.trap in NEED_BATCHES)]
+    # A check takes its time: the whole of the arrays where a fit looks at a share of them.
+    searched = NotANumber().search(prepared, MOST_BYTES_OF_A_CHECK)
+    told = [*searched, *(one for one in told if one.trap != NotANumber.id)]
     return Report(merged([*found, *told]), prepared.changes, tuple(unseen))
 
 
@@ -70,10 +74,19 @@ def check_model(
     if not isinstance(model, keras.Model):
         said = f"{type(model).__name__} is no Keras 3 model."
         return Report(merged([*around, Finding(REFUSED, "error", said, "model = keras.Sequential([...])")]))
-    arguments = arguments_of(keras.Model.fit, model, (x, y), keras_arguments)
+    arguments = arguments_of(_keras_fit(), model, (x, y), keras_arguments)
     with same_random_numbers():
         report = check_call(model, arguments, runtime, options)
     return Report(merged([*around, *report.findings]), report.changes, report.not_looked_at)
+
+
+def _keras_fit() -> Any:
+    """Return Keras' own fit, also inside a cell in which ours stands in its place."""
+    import keras
+
+    from ..training import intercept
+
+    return keras.Model.fit if intercept._active is None else intercept._active._keras["fit"]
 
 
 def _nothing_seen(unseen: list[str]) -> Finding:

@@ -73,10 +73,8 @@ class NoTensorflow(EnvironmentTrap):
         have = any(environment.version(wheel) for wheel in TENSORFLOW_WHEELS)
         if have or backend != "tensorflow" or environment.keras_backend or not environment.version("keras"):
             return []
-        message = (
-            "TensorFlow is not installed, and Keras looks for it until another backend is named: import keras fails."
-        )
-        return [self.finding("warning", message, "%tpu_connect, before import keras")]
+        message = "TensorFlow is not installed, and Keras looks for it until another backend is named: import keras fails unless %tpu_connect came first."
+        return [self.finding("warning", message, "%tpu_connect")]
 
 
 class BackendVariable(EnvironmentTrap):

@@ -19,7 +19,7 @@ from colab_tpu_magic.rewrite.traps.data.not_a_number import first_bad_row
 from colab_tpu_magic.session import session
 
 from ..checking.cells import CLEAN
-from .models import dense, rows
+from .models import dense, rows, training
 
 X, Y = rows(200)
 
@@ -127,11 +127,14 @@ def test_the_first_row_that_is_not_a_number_is_named_also_in_float16_and_in_larg
     assert first_bad_row(np.array([1, 65504, 65504], "float16")) is None
     assert first_bad_row(np.array([1e38] * 20, "float32")) is None
     assert first_bad_row(np.array([1.0, np.inf])) == 1
-    monkeypatch.setattr("colab_tpu_magic.rewrite.traps.data.not_a_number.MOST_BYTES", 4000)
     whole = np.zeros((1000, 4), "float32")
+    assert first_bad_row(whole, 4000) is None
+    whole[400] = np.nan  # 62 rows are looked at, blocks of one
+    assert first_bad_row(whole, 4000) is None
     whole[:400] = np.nan
-    assert first_bad_row(whole) == 0
-    assert first_bad_row(np.zeros((1000, 4), "float32")) is None
+    assert first_bad_row(whole, 4000) == 0
+    monkeypatch.setattr("colab_tpu_magic.rewrite.traps.data.not_a_number.MOST_BYTES", 640)
+    assert traps(tpu.check(dense(), with_nan(), Y)) == ["nan-data"]
 
 
 def dataset(tf):
@@ -312,6 +315,11 @@ def test_a_cell_that_stops_says_where_and_an_error_of_its_own_is_raised(shell, c
         shell.run_cell_magic("tpu_check", "", "1 / 0")
     shell.run_cell_magic("tpu_check", "", "a = 1")
     assert "called fit, evaluate or predict of no Keras model" in capsys.readouterr().out
+
+
+def test_a_check_inside_a_training_cell_looks_as_it_does_outside():
+    with training():
+        assert traps(tpu.check(dense(), X, Y + 1, epochs=2)) == ["labels-out-of-range"]
 
 
 def test_a_line_checks_names_or_a_call_and_lists_rules_when_asked(shell, capsys):

@@ -19,8 +19,8 @@ class ClusterResolver(CellTrap):
 
     def look(self, cell: CellText) -> list[Finding]:
         """Look for the call without an argument, or with an empty one."""
-        message = "TPUClusterResolver() without a name ends in 'Please provide a TPU Name to connect to' on today's TPU machines."
-        type_next = '%tpu_connect, in place of the whole block; or TPUClusterResolver(tpu="local")'
+        message = "TPUClusterResolver() without a name ends in 'Please provide a TPU Name to connect to' on today's TPU machines. %tpu_connect does the work of the whole block."
+        type_next = 'TPUClusterResolver(tpu="local")'
         return [
             self.finding("error", call, message, type_next)
             for call, name in cell.calls()

@@ -13,8 +13,8 @@ OLD = re.compile(r"\.(h5|hdf5|tf|ckpt)$")
 class OldFileNames(CellTrap):
     """Keras 3 tells the format of a file by its name: ``.keras`` for a model, ``.weights.h5`` for weights alone.
 
-    ``save_weights("w.h5")``, a checkpoint named ``best.h5`` and a folder without any ending are refused, and a
-    checkpoint is refused only when the first epoch has ended, or when the callback is made.
+    ``save_weights("w.h5")``, a checkpoint named ``best.h5`` and a folder without any ending are refused. A whole
+    model in ``model.h5`` is still written, in a format that Keras calls legacy.
     """
 
     id = "h5-names"
@@ -39,6 +39,9 @@ class OldFileNames(CellTrap):
             if last == "save" and owner in ("np", "numpy", "image", "img"):
                 continue
             new = re.sub(r"(\.weights)?(\.\w+)?$", "", file) + wanted
-            message = f"{last}({file!r}): Keras 3 wants a name that ends in {wanted}."
-            found.append(self.finding("warning", call, message, f'{last}("{new}")'))
+            legacy = last == "save" and file.endswith((".h5", ".hdf5"))
+            message = f"{last}({file!r}): Keras 3 refuses this name, and wants one that ends in {wanted}."
+            if legacy:
+                message = f"{last}({file!r}): Keras 3 calls this format legacy; its own ends in {wanted}."
+            found.append(self.finding("note" if legacy else "warning", call, message, f'{last}("{new}")'))
         return found

@@ -36,8 +36,8 @@ class OutsideScope(CellTrap):
         if not out or len(out) == len(own):
             return []
         call, name = min(out, key=lambda one: one[0].lineno)
-        message = f"{name.lstrip('.')}(…) stands outside strategy.scope(), and the rest of the model inside it."
-        return [self.finding("warning", call, message, "%%tpu_fit above the cell, without the scope")]
+        message = f"{name.lstrip('.')}(…) stands outside strategy.scope(), and the rest of the model inside it. Below %%tpu_fit no scope is needed."
+        return [self.finding("warning", call, message, "%%tpu_fit")]
 
 
 def _is_scope(item: ast.withitem) -> bool:

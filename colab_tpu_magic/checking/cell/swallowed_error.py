@@ -36,8 +36,8 @@ class SwallowedError(CellTrap):
                 continue
             for handler in node.handlers:
                 if _hides(handler):
-                    message = "the except clause hides that the TPU could not be used, and the cell goes on without it."
-                    found.append(self.finding("warning", handler, message, "%tpu_connect, which says what trains"))
+                    message = "the except clause hides that the TPU could not be used, and the cell goes on without it; %tpu_connect says what trains."
+                    found.append(self.finding("warning", handler, message, "%tpu_connect"))
                     break
         return found
 

@@ -7,7 +7,7 @@ from .base import CellText, CellTrap
 
 
 class TpuNode(CellTrap):
-    """Until 2023 the TPU of a notebook was another machine, at ``grpc://`` and the address in ``COLAB_TPU_ADDR``.
+    """Once the TPU of a notebook was another machine, at ``grpc://`` and the address in ``COLAB_TPU_ADDR``.
 
     That machine could not see the notebook's disk: local files ended in "File system scheme '[local]' not
     implemented". Today the TPU is in the notebook's own machine, local files are read, and the address is gone.

@@ -15,8 +15,9 @@ from ..base import Trap
 if TYPE_CHECKING:
     from ....backends.base import Runtime
 
-MOST_BYTES = 256 * 2**20
-"""Bytes of an array that are looked at; of a larger one, blocks of rows spread over all of it."""
+MOST_BYTES = 32 * 2**20
+"""Bytes of an array that are looked at before each fit, some 10 ms; of a larger one, blocks spread over all rows."""
+MOST_BYTES_OF_A_CHECK = 2 * 2**30
 BLOCKS = 64
 PARTS = ("x", "y", "sample_weight")
 
@@ -33,17 +34,21 @@ class NotANumber(Trap):
     source = "tensorflow#86953, tensorflow#41635"
 
     def look(self, prepared: PreparedFit, runtime: Runtime) -> list[Finding]:
-        """Look for NaN and infinity in the arrays of training and validation."""
+        """Look for NaN and infinity in the arrays of training and validation, in a share of them where they are large."""
+        return self.search(prepared, MOST_BYTES)
+
+    def search(self, prepared: PreparedFit, most_bytes: int) -> list[Finding]:
+        """Look for the same in at most so many bytes of each array."""
         found = []
         for where, data in (("", prepared.request.data), (" of the validation data", prepared.request.validation)):
-            for name, row in _bad_rows(data):
+            for name, row in _bad_rows(data, most_bytes):
                 clean = f"numpy.nan_to_num({name})" if not where else f"numpy.isfinite({name}).all()"
                 message = f"{name}{where} holds NaN or infinity, first in row {row:,}: the loss will be NaN from that batch on."
                 found.append(self.finding("error", message, f"{name} = {clean}" if not where else clean))
         return found
 
 
-def _bad_rows(data: Source | None) -> list[tuple[str, int]]:
+def _bad_rows(data: Source | None, most_bytes: int) -> list[tuple[str, int]]:
     """Return (part, row) for the first bad row of each part of arrays; nothing for a stream."""
     import keras
 
@@ -51,13 +56,13 @@ def _bad_rows(data: Source | None) -> list[tuple[str, int]]:
         return []
     bad = []
     for name, part in zip(PARTS, data.tree):
-        rows = [row for leaf in keras.tree.flatten(part) if (row := first_bad_row(leaf)) is not None]
+        rows = [row for leaf in keras.tree.flatten(part) if (row := first_bad_row(leaf, most_bytes)) is not None]
         if rows:
             bad.append((name, min(rows)))
     return bad
 
 
-def first_bad_row(array: Any) -> int | None:
+def first_bad_row(array: Any, most_bytes: int = MOST_BYTES) -> int | None:
     """Return the first row with NaN or infinity, None when none was met.
 
     Example:
@@ -67,9 +72,9 @@ def first_bad_row(array: Any) -> int | None:
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         return None
     rows = len(array)
-    if array.nbytes <= MOST_BYTES:
+    if array.nbytes <= most_bytes:
         return _in_block(array, 0)
-    take = max(1, int(rows * MOST_BYTES / array.nbytes / BLOCKS))
+    take = max(1, int(rows * most_bytes / array.nbytes / BLOCKS))
     starts = np.linspace(0, rows - take, BLOCKS).astype(int)
     return next(
         (row for start in starts if (row := _in_block(array[start : start + take], int(start))) is not None), None
