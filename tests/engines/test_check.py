@@ -99,6 +99,21 @@ def test_a_model_larger_than_the_memory_is_told(runtime):
     assert tpu.check(dense(), X, Y).ok
 
 
+def test_of_several_wide_layers_the_worst_is_named_and_frozen_ones_are_left_alone():
+    model = keras.Sequential([keras.Input((20,)), *(keras.layers.Dense(n) for n in (150, 130, 200, 384, 300, 2))])
+    model.compile("adam", "mse")
+    (finding,) = tpu.check(model, X, one_hot()).findings
+    assert "130 wide" in finding.message and finding.message.endswith("Also just over a tile: 150.")
+    model.layers[0].trainable = model.layers[1].trainable = False
+    assert tpu.check(model, X, one_hot()).ok
+
+
+def test_labels_for_every_column_of_a_model_that_is_not_built_pass():
+    steps = keras.Sequential([keras.layers.Reshape((20, 1)), keras.layers.Dense(20)])
+    steps.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    assert tpu.check(steps, X, np.random.default_rng(0).integers(0, 20, (200, 20))).ok
+
+
 def test_every_trap_of_the_data_is_tested_here():
     others = {"indivisible-batch", "host-loop", "out-of-hbm"}
     assert {trap.id for trap in DATA_TRAPS} == {*CASES, *others}

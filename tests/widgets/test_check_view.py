@@ -21,7 +21,7 @@ def test_nothing_found_is_ok_and_nothing_to_show():
     report = Report((), (change(),), ("the values in the data",))
     assert report.ok and not report
     assert report.text(rules=False) == ""
-    assert report.text().startswith("1 rule would act:\n  batch-size")
+    assert report.text().startswith("1 rule would act:\n  Global batch size  32 → 1,024")
 
 
 def test_a_finding_is_its_severity_its_sentence_and_what_to_type():

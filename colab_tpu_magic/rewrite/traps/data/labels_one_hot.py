@@ -12,6 +12,8 @@ from .targets import DENSE, SPARSE, classes_of, labels_of, loss_name
 if TYPE_CHECKING:
     from ....backends.base import Runtime
 
+ROWS_LOOKED_AT = 200
+
 
 class LabelsOneHot(Trap):
     """Labels come as class numbers, ``3``, or as one-hot rows, ``0 0 0 1``, and each kind has a loss of its own.
@@ -32,6 +34,9 @@ class LabelsOneHot(Trap):
         if labels is None or classes is None or classes < 2 or (isinstance(output, tuple) and len(output) != 2):
             return []
         one_hot = labels.ndim == 2 and labels.shape[1] == classes
+        if one_hot and output is None:
+            # Nobody knows yet whether the model gives one row of classes for a row, or one for each of its columns.
+            one_hot = bool(((labels[:ROWS_LOOKED_AT] == 1).sum(axis=1) == 1).all())
         numbers = labels.ndim == 1 or (labels.ndim == 2 and labels.shape[1] == 1)
         if name == SPARSE and one_hot:
             message = f"The labels are one-hot rows of {classes} columns, and {SPARSE} takes one class number a row."

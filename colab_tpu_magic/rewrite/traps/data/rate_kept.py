@@ -41,7 +41,7 @@ class RateKept(Trap):
             f"The batch grew {growth:.3g} times, to {prepared.batch_size:,} rows, and the learning rate stays {rate:.3g}: "
             "an epoch gets less far than before."
         )
-        return [self.finding("warning", message, f"%%tpu_fit --learning-rate {scaled:.3g}")]
+        return [self.finding("note", message, f"%%tpu_fit --learning-rate {scaled:.3g}")]
 
 
 def _ruled_elsewhere(callbacks: tuple[Any, ...]) -> bool:

@@ -28,21 +28,23 @@ class TilePadding(Trap):
     source = "cloud.google.com/tpu/docs/performance-guide (2026): features a multiple of 128"
 
     def look(self, prepared: PreparedFit, runtime: Runtime) -> list[Finding]:
-        """Look for layers that pad to at least 1.3 times their width."""
+        """Look for trainable layers that pad to at least 1.3 times their width; name the worst."""
         wide: dict[int, Any] = {}
         for layer in prepared.request.model._flatten_layers(include_self=False):
             width = _width(layer)
-            if width is not None and width > TILE_COLUMNS and padded(width) / width >= WORTH_IT:
+            if width is not None and layer.trainable and width > TILE_COLUMNS and padded(width) / width >= WORTH_IT:
                 wide.setdefault(width, layer)
-        found = []
-        for width, layer in wide.items():
-            below = width // TILE_COLUMNS * TILE_COLUMNS
-            message = (
-                f"{type(layer).__name__} {layer.name!r} is {width} wide, and a TPU computes {padded(width)}: "
-                f"{1 - width / padded(width):.0%} of its work is padding. A width of {below} or {padded(width)} is free of it."
-            )
-            found.append(self.finding("note", message, f"keras.layers.{type(layer).__name__}({below}, ...)"))
-        return found
+        if not wide:
+            return []
+        width, layer = max(wide.items(), key=lambda one: padded(one[0]) / one[0])
+        below = width // TILE_COLUMNS * TILE_COLUMNS
+        others = f" Also just over a tile: {', '.join(map(str, sorted(set(wide) - {width})))}." if len(wide) > 1 else ""
+        message = (
+            f"{type(layer).__name__} {layer.name!r} is {width} wide, and a TPU computes {padded(width)}: "
+            f"{1 - width / padded(width):.0%} of its work is padding. A width of {below} or {padded(width)} is free of it."
+            f"{others}"
+        )
+        return [self.finding("note", message, f"keras.layers.{type(layer).__name__}({below}, ...)")]
 
 
 def _width(layer: Any) -> int | None:
