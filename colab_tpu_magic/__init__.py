@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `panel`, `images`, `tfrecords`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
 from .options import ConnectOptions, FitOptions
-from .session import connect, fit, panel
+from .session import check, connect, fit, panel
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
@@ -39,6 +39,7 @@ __all__ = [
     "OptionError",
     "TpuMagicError",
     "__version__",
+    "check",
     "connect",
     "fit",
     "images",

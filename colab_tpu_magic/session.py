@@ -10,6 +10,7 @@ from .options import ConnectOptions, FitOptions
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
+    from .checking.report import Report
     from .training.run import Run
     from .widgets.panel import Panel
 
@@ -157,6 +158,85 @@ def panel(
         return Trials(_checked(model), x, y, keras_arguments, runtime, train)
 
     return Panel(settings, shell).open(make_trials)
+
+
+def check(
+    model: Any, x: Any = None, y: Any = None, *, options: FitOptions | None = None, **keras_arguments: Any
+) -> Report:
+    """Return what training a model would run into here: findings, and the rules that would act. Nothing trains.
+
+    The model, the data, random generators and files stay as they are. A generator is not touched; the report
+    says what could not be looked at.
+
+    Args:
+        model: A compiled Keras model.
+        x: Inputs: arrays of shape ``(rows, ...)``, a dataset or a generator.
+        y: Targets, with arrays only.
+        options: How the fit would be prepared.
+        **keras_arguments: Everything else ``model.fit`` takes.
+
+    Raises:
+        TypeError: For arguments that ``model.fit`` does not have.
+
+    Example:
+        >>> report = check(model, x, y, batch_size=43)  # doctest: +SKIP
+        >>> print(report.text())  # doctest: +SKIP
+        Note: A batch of 43 rows does not divide over 8 replicas: ...
+    """
+    from .checking.report import Report
+    from .checking.runtime import runtime_or_finding
+
+    runtime, found = runtime_or_finding(current_runtime)
+    if runtime is None:
+        return Report(found)
+    from .checking.check import check_model
+
+    return check_model(model, x, y, runtime, FitOptions() if options is None else options, keras_arguments)
+
+
+def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
+    """Return what a cell would run into below ``%%tpu_fit``: its text is read, then it runs with every fit caught.
+
+    Args:
+        text: The cell's text after the magic's line.
+        shell: The IPython shell.
+        options: How its fits would be prepared.
+
+    Raises:
+        SyntaxError: As the cell alone would.
+    """
+    __tracebackhide__ = True
+    from .checking.report import Report, merged
+    from .checking.runtime import runtime_or_finding
+    from .checking.text import check_text
+
+    before = check_text(text)
+    if before.not_looked_at:
+        return before
+    runtime, found = runtime_or_finding(current_runtime)
+    if runtime is None:
+        return Report(merged([*before.findings, *found]))
+    from .checking.cell_run import check_run
+
+    return check_run(text, before, shell, runtime, options)
+
+
+def explanation(topic: str | None = None) -> dict[str, str]:
+    """Return a rule or a trap explained, with a picture, as a MIME bundle; the list of them all without a topic.
+
+    Args:
+        topic: Id of a rule or a trap, such as ``"batch-size"``.
+
+    Raises:
+        OptionError: There is no such rule or trap.
+    """
+    from .explanations import topic_of, topics
+    from .widgets.explain import topic_bundle, topics_bundle
+    from .widgets.explain.figures import figures_of
+
+    if topic is None:
+        return topics_bundle(topics())
+    return topic_bundle(topic_of(topic), figures_of(session.last_run, session.runtime))
 
 
 def show_runs(numbers: tuple[int, ...] = (), csv: str | None = None) -> dict[str, str]:

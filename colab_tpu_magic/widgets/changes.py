@@ -16,16 +16,17 @@ _CELL = "text-align:left;vertical-align:top;padding:6px 14px 6px 0;white-space:n
 _RULE = "border:0;border-top:1px solid rgba(128,128,128,.28)"
 
 
-def changes_html(changes: Sequence[Change]) -> str:
+def changes_html(changes: Sequence[Change], title: str = "") -> str:
     """Return the changes as HTML, every text escaped; empty when there are none.
 
     Args:
         changes: In the order in which they were applied.
+        title: What stands above them; their number when empty.
     """
     if not changes:
         return ""
     count = len(changes)
-    title = f"{count} change{'' if count == 1 else 's'} for the TPU"
+    title = escape(title) or f"{count} change{'' if count == 1 else 's'} for the TPU"
     parts = [
         f'<div style="font-weight:600;margin:10px 0 4px">{title}</div>',
         _table(changes[:OPEN_ROWS], headed=True),
@@ -46,11 +47,11 @@ def _table(changes: Sequence[Change], headed: bool) -> str:
 
 
 def _row(change: Change) -> str:
-    before, after = escape(change.before), escape(change.after)
+    before, after, rule = escape(change.before), escape(change.after), escape(change.rule)
     source = f'<div style="opacity:.65;font-size:12px">Source: {escape(change.source)}</div>' if change.source else ""
     switch = f'<code style="white-space:nowrap">{escape(change.switch)}</code>' if change.switch else "–"
     cells = (
-        f'<span title="{escape(change.rule)}">{escape(change.title)}</span>',
+        f'{escape(change.title)}<div style="opacity:.65;font-size:12px"><code title="What to type for more: %tpu_explain {rule}">{rule}</code></div>',
         f'<span style="opacity:.75">{before}</span> → <span style="font-weight:600">{after}</span>',
         f"{escape(change.why)}{source}",
         switch,

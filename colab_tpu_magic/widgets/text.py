@@ -126,15 +126,15 @@ def _last_within(series: Series, after: int, until: int) -> float | None:
 
 
 def changes_text(changes: Sequence[Change]) -> str:
-    """Return the changes as an aligned list, one line each: what, before → after, how to switch off.
+    """Return the changes as an aligned list, one line each: what, before → after, how to switch off, which rule.
 
     Example:
         >>> print(changes_text([Change("batch-size", "Batch size", "32", "1,024", "", "", "--batch-size keep")]))
-        Batch size  32 → 1,024  (--batch-size keep)
+        Batch size  32 → 1,024  (--batch-size keep)  [batch-size]
     """
     if not changes:
         return "nothing was changed"
-    rows = [(change.title, f"{change.before} → {change.after}", f"({change.switch})") for change in changes]
+    rows = [(one.title, f"{one.before} → {one.after}", f"({one.switch})  [{one.rule}]") for one in changes]
     title_width = max(len(row[0]) for row in rows)
     change_width = min(60, max(len(row[1]) for row in rows))
     return "\n".join(f"{title:<{title_width}}  {what:<{change_width}}  {switch}" for title, what, switch in rows)

@@ -219,3 +219,16 @@ def test_interrupt_in_the_middle_of_a_fit_keeps_what_was_learned(either_kernel):
     learned = kernel.value("any((a != b).any() for a, b in zip(before, model.get_weights()))")
     assert learned == "True"
     kernel.run("model.fit(x, y, verbose=0)")
+
+
+def test_a_check_shows_findings_as_html_nothing_when_all_is_well_and_a_topic_its_picture(jax_kernel):
+    clean = jax_kernel.run("%tpu_check make_model() x y")
+    assert (clean.stdout, clean.stderr, clean.displays) == ("", "", [])
+    wrong = jax_kernel.run("%%tpu_check\nmodel = make_model()\nmodel.fit(x, y + 1, batch_size=43)")
+    (shown,) = wrong.displays
+    assert "labels-out-of-range" in shown["text/plain"] and "indivisible-batch" in shown["text/plain"]
+    assert "%tpu_explain labels-out-of-range" in shown["text/html"] and "<details>" in shown["text/html"]
+    (told,) = jax_kernel.run("%tpu_explain batch-size").displays
+    assert "<svg" in told["text/html"] and told["text/plain"].startswith("Global batch size (rule batch-size)")
+    missed = jax_kernel.run("%tpu_explain batch_size", check=False)
+    assert "Type: %tpu_explain batch-size" in missed.stderr

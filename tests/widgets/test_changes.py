@@ -8,7 +8,14 @@ from .runs import change
 
 
 def rows(table):
-    return [["".join(cell.itertext()) for cell in row] for row in table.iter("tr") if row.find("td") is not None]
+    return [[_text(cell) for cell in row] for row in table.iter("tr") if row.find("td") is not None]
+
+
+def _text(cell):
+    """Return a cell's text; the rule's id stands on a line of its own."""
+    rule = cell.find("div/code")
+    shown = "".join(cell.itertext())
+    return shown if rule is None else f"{cell.text}\n{rule.text}"
 
 
 def test_no_change_gives_no_table():
@@ -19,7 +26,7 @@ def test_a_row_says_what_before_after_why_source_and_switch():
     root = ET.fromstring(changes_html([change()]))
     assert rows(root) == [
         [
-            "Global batch size",
+            "Global batch size\nbatch-size",
             "32 → 1,024",
             "A TPU multiplies large tiles.Source: the performance guide",
             "--batch-size keep",
@@ -42,10 +49,10 @@ def test_up_to_three_rows_are_all_open(count):
 
 def test_rows_after_the_third_are_folded_in_order():
     root = ET.fromstring(changes_html([change(title=f"title {number}") for number in range(5)]))
-    assert [row[0] for row in rows(root.find("table"))] == ["title 0", "title 1", "title 2"]
+    assert [row[0] for row in rows(root.find("table"))] == [f"title {number}\nbatch-size" for number in range(3)]
     folded = root.find("details")
     assert folded.find("summary").text == "2 more"
-    assert [row[0] for row in rows(folded)] == ["title 3", "title 4"]
+    assert [row[0] for row in rows(folded)] == [f"title {number}\nbatch-size" for number in (3, 4)]
 
 
 @pytest.mark.parametrize("field", ["title", "before", "after", "why", "source", "switch"])
@@ -56,12 +63,10 @@ def test_every_text_is_escaped(field):
 
 
 def test_a_rule_with_quotes_cannot_leave_its_attribute():
-    (span,) = [
-        element
-        for element in ET.fromstring(changes_html([change('x" onclick="y')])).iter("span")
-        if element.get("title")
-    ]
-    assert span.attrib == {"title": 'x" onclick="y'}
+    root = ET.fromstring(changes_html([change('x" onclick="y')]))
+    (code,) = [element for element in root.iter("code") if element.get("title")]
+    assert code.attrib == {"title": 'What to type for more: %tpu_explain x" onclick="y'}
+    assert code.text == 'x" onclick="y'
 
 
 def test_a_change_without_source_or_switch_has_no_empty_promise():

@@ -163,6 +163,6 @@ def test_changes_are_told_beside_keras_own_bar(capsys):
     view.update()
     view.finish()
     assert capsys.readouterr().out == (
-        "Batch size  32 → 64  (--batch-size keep)\n"
+        "Batch size  32 → 64  (--batch-size keep)  [batch-size]\n"
         "verbose in the call shows Keras' own bar; leave it out to see the live chart.\n"
     )

@@ -9,6 +9,7 @@ from ..prepared import PreparedFit
 from .base import Trap
 from .counted_steps import CountedSteps
 from .custom_train_step import CustomTrainStep
+from .data import DATA_TRAPS
 from .rate_callbacks import RateCallbacks
 from .replica_statistics import ReplicaStatistics
 from .seldom_batches import SeldomBatches
@@ -22,6 +23,7 @@ TRAPS: tuple[Trap, ...] = (
     RateCallbacks(),
     SeldomBatches(),
     ReplicaStatistics(),
+    *DATA_TRAPS,
 )
 
 

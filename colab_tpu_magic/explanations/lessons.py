@@ -1,0 +1,64 @@
+"""What there is to teach about each rule, beyond the two sentences that stand with a change."""
+
+from __future__ import annotations
+
+LESSONS: dict[str, tuple[str, ...]] = {
+    "scope": (
+        "This is data parallel training: every replica has all weights and sees a different share of the batch. After "
+        "each step the replicas add up their gradients and take the mean, so they all make the same update and stay "
+        "alike. On JAX the result is that of one device with the whole batch, to rounding.",
+        "Frameworks usually want the model made inside a scope of the strategy. Here the variables of the model you "
+        "have are moved instead, those of its optimizer and its metrics too, and moved back after the cell.",
+    ),
+    "jit-compile": (
+        "XLA turns the whole training step into one program for the device. TPUStrategy does that by itself for every "
+        "replica; jit_compile=True asks for a second compilation within it, on the host, for which there is no way to "
+        "move data. On JAX every step is compiled anyway, and the rule has nothing to do.",
+    ),
+    "dtypes": (
+        "NumPy makes 64-bit numbers unless told otherwise. Half of those bits never reach the matrix unit, and all of "
+        "them travel: a batch of float64 takes twice the time from host to device. Whole numbers that do not fit in "
+        "32 bits are refused rather than cut.",
+    ),
+    "batch-size": (
+        "Memory and matrix unit work on tiles of 8 × 128 numbers. A share of 4 rows fills half a tile and costs a whole "
+        "one. From 128 rows a replica on, the tiles are full and the time of a step grows with its work.",
+        "A larger batch is not free of cost for learning: an epoch has fewer steps. So the batch grows only as long as "
+        "an epoch keeps 50 steps, and the learning rate grows with it.",
+    ),
+    "static-shapes": (
+        "Compiling a step takes seconds, running it milliseconds. A last batch of 32 rows in place of 128 is a new "
+        "shape and a second program; text of any length is a new program for every length.",
+        "Dropping the last batch would lose rows, padding it with zeros would bend the mean of the loss and the "
+        "statistics of BatchNormalization. Completing it from the next shuffle does neither: each row is seen as often "
+        "as any other.",
+    ),
+    "learning-rate": (
+        "A gradient over a larger batch is less noisy. Where plain SGD took eight steps with eight small batches, it "
+        "can take one step eight times as long; Adam and its relatives divide by the size of the gradient's noise, "
+        "and for them the square root is the right growth.",
+        "Both hold for moderate growth only. Hence the caps, and hence the advice to warm up a rate that is large: start "
+        "low and raise it over the first epochs.",
+    ),
+    "precision": (
+        "bfloat16 is float32 with the last 16 bits cut off: the same range of 8 exponent bits, about three decimal "
+        "digits. Sums, weights and the last layer stay float32, so small updates are not lost, and no loss scaling is "
+        "needed as it is with float16.",
+    ),
+    "input-pipeline": (
+        "A TPU computes a small batch in a millisecond. If the host begins to gather the next batch only then, the TPU "
+        "waits as long again; if it gathers the next one meanwhile, nobody waits.",
+        "Picking rows one by one is slow, too: a shuffled list of row numbers and one gather for the whole batch does "
+        "the same several times as fast. The shuffle goes over all rows, not over a small buffer of them.",
+    ),
+    "steps-per-execution": (
+        "Between two steps Python gives the order for the next one, calls the callbacks and looks at the metrics. With "
+        "several steps in one order that happens once for all of them. What happens inside is the same, and callbacks "
+        "hear of the last step of each order.",
+    ),
+    "normalise-on-device": (
+        "A picture is stored as bytes from 0 to 255. Divided by 255 on the host it becomes four bytes a value, and four "
+        "times as much travels to the device. Sent as bytes and divided there, it travels at a quarter of the cost and "
+        "the division takes no time beside the first layer.",
+    ),
+}
