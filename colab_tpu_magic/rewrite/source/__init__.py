@@ -18,6 +18,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     """Return all rewrites. They load libcst, so only where something old is suspected."""
     from .backend_lines import BackendLines
     from .batch_sizes import BatchSizes
+    from .compat_import import CompatImport
     from .dataset_methods import DroppedRemainders, OneShotIterators
     from .generator_methods import GeneratorMethods, Predictions, SyncToCpu
     from .input_functions import InputFunctions
@@ -34,6 +35,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     from .weight_files import WeightFiles
 
     return (
+        CompatImport,
         KerasToTpuModel,
         TpuStrategy,
         StrategyRun,

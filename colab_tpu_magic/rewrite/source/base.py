@@ -95,7 +95,9 @@ class Rewrite(cst.CSTTransformer):
             why: A reason for this place; the rewrite's own when empty.
             before: What to show as the code before; ``old`` when None.
         """
-        self._record(old, self.code(before or old), self.code(new), why)
+        was, now = self.code(before or old), self.code(new)
+        if was != now:
+            self._record(old, was, now, why)
         return new
 
     def drop(self, old: cst.CSTNode, why: str = "") -> Any:

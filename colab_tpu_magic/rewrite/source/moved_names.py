@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import libcst as cst
 
@@ -10,8 +11,26 @@ from .base import Rewrite
 from .context import Context
 from .names import dotted, keras_path, node_of
 
+_FILES = {
+    "Exists": "exists",
+    "Glob": "glob",
+    "IsDirectory": "isdir",
+    "ListDirectory": "listdir",
+    "MakeDirs": "makedirs",
+    "MkDir": "mkdir",
+    "Remove": "remove",
+    "DeleteRecursively": "rmtree",
+    "Copy": "copy",
+    "Rename": "rename",
+    "Stat": "stat",
+    "Walk": "walk",
+    "Open": "GFile",
+    "FastGFile": "GFile",
+    "GFile": "GFile",
+}
 TENSORFLOW = {
     "logging": "compat.v1.logging",
+    **{f"gfile.{old}": f"io.gfile.{new}" for old, new in _FILES.items()},
     "gfile": "io.gfile",
     "log": "math.log",
     "random_normal": "random.normal",
@@ -108,11 +127,11 @@ class MovedNames(Rewrite):
         root = written.partition(".")[0]
         if not new or self.names.get(root) != "tensorflow":
             return updated
-        if path.startswith("tensorflow.compat.v1.") and short in ("logging", "gfile"):
+        if path.startswith("tensorflow.compat.v1.") and short == "logging":
             return updated
         return self.replace(original, node_of(f"{root}.{new}"), _SEED_WHY if "seed" in short else "")
 
-    def leave_ImportFrom(self, original: cst.ImportFrom, updated: cst.ImportFrom) -> cst.BaseSmallStatement:
+    def leave_ImportFrom(self, original: cst.ImportFrom, updated: cst.ImportFrom) -> Any:
         """Rewrite the module, or the name, of one ``from … import``."""
         if (
             original.module is None
@@ -123,12 +142,32 @@ class MovedNames(Rewrite):
         module = dotted(original.module)
         new_module = _module_of(module, [alias.evaluated_name for alias in original.names])
         names = [_alias(module, alias) for alias in updated.names]
+        apart = [new for new, old in zip(names, original.names) if _is_np_utils(module, old)]
+        if apart:
+            return self._utils(original, updated, new_module, apart)
         if new_module == module and all(new is old for new, old in zip(names, updated.names)):
             return updated
         new: cst.BaseSmallStatement = self.replace(
             original, updated.with_changes(module=node_of(new_module), names=names)
         )
         return new
+
+    def _utils(
+        self, original: cst.ImportFrom, updated: cst.ImportFrom, module: str, apart: list[cst.ImportAlias]
+    ) -> Any:
+        """Return ``from keras import utils as np_utils``, and the other names of the import behind it."""
+        comma = cst.MaybeSentinel.DEFAULT
+        first = updated.with_changes(
+            module=node_of(module.removesuffix(".utils")), names=[apart[0].with_changes(comma=comma)]
+        )
+        assert not isinstance(updated.names, cst.ImportStar)
+        others = [alias for alias in updated.names if not _is_np_utils(module, alias)]
+        if not others:
+            return self.replace(original, first)
+        others[-1] = others[-1].with_changes(comma=comma)
+        second = updated.with_changes(names=others)
+        self._record(original, self.code(original), f"{self.code(first)}; {self.code(second)}", "")
+        return cst.FlattenSentinel([first.with_changes(semicolon=comma), second])
 
     def leave_Import(self, original: cst.Import, updated: cst.Import) -> cst.BaseSmallStatement:
         """Rewrite ``import tensorflow.contrib.keras as keras`` and ``import tensorflow.python.keras as k``."""
@@ -169,9 +208,13 @@ def _module_of(module: str, names: list[str]) -> str:
     return module
 
 
+def _is_np_utils(module: str, alias: cst.ImportAlias) -> bool:
+    return keras_path(f"{module}.{alias.evaluated_name}") == "keras.utils.np_utils"
+
+
 def _alias(module: str, alias: cst.ImportAlias) -> cst.ImportAlias:
     name = alias.evaluated_name
-    if keras_path(f"{module}.{name}") == "keras.utils.np_utils":
+    if _is_np_utils(module, alias):
         asname = alias.asname or cst.AsName(cst.Name(name))
         return alias.with_changes(name=cst.Name("utils"), asname=asname)
     if name in ("CuDNNLSTM", "CuDNNGRU"):

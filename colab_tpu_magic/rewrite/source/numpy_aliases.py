@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from .base import Rewrite
+from .context import Context
 from .names import dotted, node_of
 
 BUILTINS = {
@@ -34,6 +37,7 @@ RENAMED = {
     "in1d": "isin",
     "trapz": "trapezoid",
 }
+_ANY = re.compile(rf"\.(?:np|{'|'.join((*BUILTINS, *RENAMED))})\b")
 
 
 class NumpyAliases(Rewrite):
@@ -43,12 +47,12 @@ class NumpyAliases(Rewrite):
     title = "Aliases of NumPy"
     why = "NumPy took the alias away in 1.24 or 2.0, and pandas its pd.np in 2.0; it stood for exactly this."
     source = "numpy 1.20, 1.24 and 2.0 release notes; pandas 2.0 release notes"
-    hints = (
-        "pd.np",
-        "pandas.np",
-        *(f"np.{name}" for name in (*BUILTINS, *RENAMED)),
-        *(f"numpy.{name}" for name in (*BUILTINS, *RENAMED)),
-    )
+    hints = ()
+
+    @classmethod
+    def suspects(cls, text: str, context: Context) -> bool:
+        """Return whether one of the names may be in a text."""
+        return _ANY.search(text) is not None
 
     def leave_Attribute(self, original: cst.Attribute, updated: cst.Attribute) -> cst.BaseExpression:
         """Rewrite one name."""

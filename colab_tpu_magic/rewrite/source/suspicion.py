@@ -9,7 +9,7 @@ from typing import Any
 
 _OLD = re.compile(
     r"[‘’‚‛′“”„‟″\u00a0\u2002-\u200d\u202f\u205f-\u2060\u3000\ufeff\u2212]"
-    r"|COLAB_TPU_ADDR|grpc://|contrib\b|keras_to_tpu_model|multi_gpu_model|distribute\s*="
+    r"|COLAB_TPU_ADDR|compat\.v1|compat import v1|grpc://|contrib\b|keras_to_tpu_model|multi_gpu_model|distribute\s*="
     r"|TPUDistributionStrategy|TPUStrategy|TPUClusterResolver|_tpu_system|experimental_connect_to|experimental_run_v2"
     r"|\btrain\.\w|CrossShardOptimizer|\w_decay\(|\blr\s*=|\bdecay\s*=|\.lr\b|optimizers\.legacy|schedule_decay"
     r"|_generator\s*\(|\bworkers\s*=|\bnb_(?:epoch|worker)|use_multiprocessing|max_q(?:ueue)?_size|pickle_safe"
@@ -31,7 +31,7 @@ _DATA = re.compile(
 
 
 def looks_old(text: str, namespace: Mapping[str, Any] | None = None) -> bool:
-    """Return whether a text may hold an old idiom; never False for one that does.
+    """Return whether a text may hold an old idiom; True for every one that is written with the usual names.
 
     Args:
         text: A cell.

@@ -73,8 +73,8 @@ def straighten(text: str) -> str:
     """Replace typographic quotes that delimit strings, and odd spaces, outside of strings and comments.
 
     Example:
-        >>> straighten("print(‘don’t’)  # ‘as it is’")
-        'print("don’t")  # ‘as it is’'
+        >>> straighten("print(‘a’)  # ‘as it is’")
+        "print('a')  # ‘as it is’"
     """
     out: list[str] = []
     place = 0
@@ -127,15 +127,9 @@ def _end_of_typographic(text: str, start: int) -> int:
 
 
 def _quoted(content: str, quote: str) -> str:
-    other = '"' if quote == "'" else "'"
+    """Return a string literal of a content: typographic quotes inside it are text and stay."""
     inner = "".join(SPACES.get(letter, NOTHING.get(letter, letter)) for letter in content)
-    # A quote of the page's own inside the string stays typographic: it is text there.
-    return (
-        f"{other}{inner}{other}"
-        if quote in inner or (other not in inner and _has_quotes(inner))
-        else f"{quote}{inner}{quote}"
-    )
-
-
-def _has_quotes(text: str) -> bool:
-    return any(letter in QUOTES for letter in text)
+    if quote not in inner:
+        return f"{quote}{inner}{quote}"
+    other = '"' if quote == "'" else "'"
+    return f"{other}{inner}{other}" if other not in inner else quote + inner.replace(quote, f"\\{quote}") + quote
