@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
+from .migration import migrate
 from .options import ConnectOptions, FitOptions
 from .session import check, connect, fit, panel
 
@@ -45,6 +46,7 @@ __all__ = [
     "images",
     "last_run",
     "load_ipython_extension",
+    "migrate",
     "panel",
     "runs",
     "runtime",

@@ -6,12 +6,23 @@ from typing import Any
 
 from .base import MagicsBase
 from .check import CheckMagics
+from .migrate import MigrateMagics
 from .overview import OverviewMagics
 from .training import TpuMagics
 
-CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, CheckMagics, OverviewMagics)
+CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, CheckMagics, MigrateMagics, OverviewMagics)
 # In the order in which a newcomer meets them; what is not named comes after, by name.
-_FIRST = ("tpu_connect", "tpu_fit", "tpu_panel", "tpu_runs", "tpu_status")
+_FIRST = (
+    "tpu_connect",
+    "tpu_fit",
+    "tpu_check",
+    "tpu_panel",
+    "tpu_runs",
+    "tpu_export",
+    "tpu_explain",
+    "tpu_migrate",
+    "tpu_status",
+)
 
 
 def names() -> list[str]:
