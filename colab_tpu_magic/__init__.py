@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `panel`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `panel`, `export`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
+from .errors import ConnectError, DataError, ExportError, ModelError, OptionError, TpuMagicError
 from .options import ConnectOptions, FitOptions
 from .session import connect, fit, panel
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
+    from .exporting import export
     from .training.run import Run
 
     runtime: Runtime | None
@@ -31,12 +32,14 @@ __all__ = [
     "ConnectError",
     "ConnectOptions",
     "DataError",
+    "ExportError",
     "FitOptions",
     "ModelError",
     "OptionError",
     "TpuMagicError",
     "__version__",
     "connect",
+    "export",
     "fit",
     "last_run",
     "load_ipython_extension",
@@ -48,6 +51,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "export":
+        from .exporting.api import export
+
+        globals()["export"] = export
+        return export
     from .session import session
 
     if name in ("runtime", "last_run", "runs"):
