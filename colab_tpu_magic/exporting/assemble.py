@@ -64,7 +64,7 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
     setup = "\n\n".join(
         part
         for part in (
-            environment_text(recipe) + "\n\n" + imports_text(imports, recipe, helpers),
+            environment_text(recipe) + "\n\n" + imports_text(imports, recipe, helpers, "tf" in used),
             distribution_text(recipe),
         )
         if part
@@ -150,7 +150,8 @@ def _section(cell: Cell, kept: Slice, whole: bool, edits: list[Edit], ours: set[
     code = cell_text(cell, kept.of(cell), whole, edits, ours)
     if code and cell.fits:
         seed = f"\nkeras.utils.set_random_seed({cell.seed})" if cell.seed is not None else ""
-        code = f"{seed_comment(cell.seed)}{seed}\n\n{code}"
+        told = seed_comment(cell.seed, any(one.names.seeds for one in kept.statements))
+        code = f"{told}{seed}\n\n{code}".lstrip()
     title = "Training" if whole else f"From cell {cell.number}"
     return Section(title, f"Cell {cell.number} of the notebook.", code, f"Cell [{cell.number}] of the notebook.")
 

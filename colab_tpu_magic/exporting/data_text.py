@@ -113,7 +113,8 @@ def _stream(recipe: Recipe, text: str) -> DataText:
             made = f"{dataset}.unbatch().concatenate({first}).batch({size}, drop_remainder=True)"
         else:
             made = f"{dataset}{'' if facts.infinite else '.repeat()'}.rebatch({size}, drop_remainder=True)"
-        return DataText((made,), _steps(recipe))
+        casts = _casts(facts)
+        return DataText((made + casts,), _steps(recipe), helpers=frozenset({"tf"} if casts else ()))
     helpers = {"full_batches_of"}
     before: tuple[str, ...] = ()
     forever = "" if recipe.steps_per_epoch is not None and not facts.once else ", forever=False"
@@ -129,6 +130,16 @@ def _stream(recipe: Recipe, text: str) -> DataText:
         read = f"lambda: {text}"
     made = f"full_batches_of({read}, batch_size={size}{forever})"
     return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+
+
+def _casts(facts: DataFacts) -> str:
+    """Return a ``.map`` that casts the parts of a tf.data batch, empty where none is cast."""
+    if not facts.flat or not any(facts.dtypes):
+        return ""
+    names = ("x", "y", "weight")[: len(facts.dtypes)]
+    parts = [f'tf.cast({name}, "{dtype}")' if dtype else name for name, dtype in zip(names, facts.dtypes, strict=True)]
+    made = f"({', '.join(parts)})" if len(parts) > 1 else f"({parts[0]},)"
+    return f".map(lambda {', '.join(names)}: {made})"
 
 
 def _steps(recipe: Recipe) -> dict[str, str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..errors import ExportError
-from ..training.settings import POLICIES
 from .calls import FitCall, arguments_of
 from .data_text import DataText, training_data, validation_data
 from .edits import Edit, Source, indented, statement_around
 from .reasons import comment, not_carried_over, reason
 
 KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_freq")
+POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 ABOVE_THE_DATA = ("batch-size", "static-shapes", "dtypes")
 
 
@@ -89,11 +91,13 @@ def _call(
     call: FitCall, source: Source, model: str, texts: dict[str, str], data: DataText, validation: DataText
 ) -> str:
     recipe, changes = call.recipe, call.runs[-1].changes
-    indent = source.indent(statement_around(call.cell.tree, call.node).lineno) + "    "
+    indent = source.indent(call.node.lineno) + "    "
     keywords = {"shuffle": "False"} if recipe.full_batches else {}
     keywords |= data.keywords
-    if recipe.epochs != 1 or "epochs" in texts:
-        keywords["epochs"] = texts["epochs"] if recipe.epochs == recipe.own_epochs else str(recipe.epochs)
+    if "epochs" in texts and recipe.epochs == recipe.own_epochs:
+        keywords["epochs"] = texts["epochs"]
+    elif recipe.epochs != 1:
+        keywords["epochs"] = str(recipe.epochs)
     keywords |= {name: texts[name] for name in KEPT if name in texts}
     keywords |= validation.keywords
     if validation.callbacks:
@@ -140,7 +144,7 @@ def _settings(call: FitCall, model: str, put_back: bool) -> tuple[list[str], lis
             before.append(f"own_rate = float(keras.ops.convert_to_numpy({model}.optimizer.learning_rate))")
         add(
             "learning-rate",
-            f"{model}.optimizer.learning_rate = {recipe.learning_rate!r}",
+            f"{model}.optimizer.learning_rate = {np.float32(recipe.learning_rate)!s}",
             f"{model}.optimizer.learning_rate = own_rate",
         )
     if recipe.precision is not None:
@@ -188,11 +192,13 @@ def _lines_around(call: FitCall, source: Source, before: list[str], after: list[
     return edits
 
 
-def seed_comment(seed: int | None) -> str:
+def seed_comment(seed: int | None, seeds_itself: bool) -> str:
     """Return what stands above the line that seeds, or what to say where nothing did."""
     if seed is not None:
-        return comment("Seeds Python, NumPy and the backend, and with them the first weights and the random layers.")
+        return comment("Seeds Python, NumPy and the backend: the first weights and the random layers.")
+    if seeds_itself:
+        return ""
     return comment(
-        "No --seed was given: the order of the rows is that of the run, but the first weights are drawn anew "
-        "unless the notebook seeds them itself, so figures can differ from the run's."
+        "No --seed was given and the notebook seeds nothing: the order of the rows is that of the run, but the first "
+        "weights are drawn anew, so figures differ from the run's."
     )

@@ -12,6 +12,9 @@ _FULL_BATCHES = '''def full_batches(*data, batch_size, seed):
     """
     rows = len(keras.tree.flatten(data)[0])
 
+    def gathered(picked):
+        return keras.tree.map_structure(lambda array: array[picked], data)
+
     def batches():
         random = np.random.default_rng(seed)
         waiting = np.empty(0, "int64")
@@ -19,7 +22,7 @@ _FULL_BATCHES = '''def full_batches(*data, batch_size, seed):
             while len(waiting) < batch_size:
                 waiting = np.concatenate([waiting, random.permutation(rows)])
             picked, waiting = waiting[:batch_size], waiting[batch_size:]
-            yield keras.tree.map_structure(lambda array: array[picked], data)
+            yield gathered(picked)
 
     return {made}'''
 
@@ -31,12 +34,15 @@ _IN_ORDER = '''def full_batches_in_order(*data, batch_size):
     """
     rows = len(keras.tree.flatten(data)[0])
 
+    def gathered(picked):
+        return keras.tree.map_structure(lambda array: array[picked], data)
+
     def batches():
         start = 0
         while True:
             picked = np.arange(start, start + batch_size) % rows
             start = (start + batch_size) % rows
-            yield keras.tree.map_structure(lambda array: array[picked], data)
+            yield gathered(picked)
 
     return {made}'''
 

@@ -37,12 +37,15 @@ class Names:
     star: bool = False
 
 
-def names_of(statement: ast.stmt, functions: frozenset[str] = frozenset()) -> Names:
+def names_of(
+    statement: ast.stmt, functions: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+) -> Names:
     """Return the names of a top-level statement.
 
     Args:
         statement: The statement.
         functions: Names of the notebook's own functions, which may change what they are given.
+        modules: Names that imports bind, which no call changes.
     """
     makes: set[str] = set()
     uses: set[str] = set()
@@ -65,7 +68,8 @@ def names_of(statement: ast.stmt, functions: frozenset[str] = frozenset()) -> Na
         elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
             changes |= root_of(node)
         elif isinstance(node, ast.Call):
-            changes |= _changed_by(node, functions, isinstance(statement, ast.Expr) and node is statement.value)
+            alone = isinstance(statement, ast.Expr) and node is statement.value
+            changes |= _changed_by(node, functions, alone) - modules
             seeds = seeds or _last_name(node.func) in SEEDS
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load | ast.Del):
@@ -141,3 +145,18 @@ def _outside_functions(node: ast.AST) -> list[ast.AST]:
             continue
         found += _outside_functions(child)
     return found
+
+
+def used_at_definition(statement: ast.stmt) -> set[str]:
+    """Return the names that a ``def`` or ``class`` reads when it is run itself: decorators, defaults, bases."""
+    parts: list[ast.expr] = []
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        parts = [
+            *statement.decorator_list,
+            *statement.args.defaults,
+            *(one for one in statement.args.kw_defaults if one),
+        ]
+    elif isinstance(statement, ast.ClassDef):
+        parts = [*statement.decorator_list, *statement.bases, *(one.value for one in statement.keywords)]
+    names = {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return names - set(dir(builtins))

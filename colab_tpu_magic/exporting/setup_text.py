@@ -28,16 +28,17 @@ def environment_text(recipe: Recipe) -> str:
     return "\n".join(lines)
 
 
-def imports_text(imports: list[str], recipe: Recipe, helpers: str) -> str:
+def imports_text(imports: list[str], recipe: Recipe, helpers: str, uses_tf: bool = False) -> str:
     """Return the notebook's own imports, and what the script needs besides.
 
     Args:
         imports: Import statements of the notebook, in order.
         recipe: How the run was made.
         helpers: The text of the helpers.
+        uses_tf: Whether a call that was rewritten uses ``tf``.
     """
     needed = [("keras", "keras"), ("np", "numpy")] if "np." in helpers else [("keras", "keras")]
-    if recipe.backend == "tensorflow" and (recipe.replicas > 1 or "tf." in helpers):
+    if uses_tf or recipe.backend == "tensorflow" and (recipe.replicas > 1 or "tf." in helpers):
         needed.append(("tf", "tensorflow"))
     if recipe.backend == "jax" and recipe.kind == SIMULATED and recipe.replicas > 1:
         needed.append(("jax", "jax"))

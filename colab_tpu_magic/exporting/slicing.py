@@ -6,8 +6,10 @@ import ast
 from dataclasses import dataclass
 
 from .cells import Cell
-from .names import Names, names_of, root_of
+from .names import Names, bound_by, names_of, root_of, used_at_definition
 
+KNOWN = {"get_ipython", "display", "__name__", "__file__"}
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DRAWS = ("keras", "tensorflow", "random", "numpy.random", "torch")
 
 
@@ -45,20 +47,50 @@ def sliced(cells: list[Cell], last: Cell) -> Slice:
         last: The cell that is kept whole.
     """
     before = [cell for cell in cells if cell.number < last.number]
-    functions = _functions([*before, last])
+    functions, imported = _functions([*before, last]), _imported([*before, last])
     statements = [
-        Statement(cell, node, names_of(node, functions)) for cell in (*before, last) for node in cell.tree.body
+        Statement(cell, node, names_of(node, functions, imported))
+        for cell in (*before, last)
+        for node in cell.tree.body
     ]
-    modules = _drawing_names(statements)
-    follows = _aliases(statements)
-    seeded = [at for at, one in enumerate(statements) if one.names.seeds and one.cell is not last]
-    first_seed = seeded[0] if seeded else len(statements)
+    ever: set[str] = set()
+    while True:
+        kept, needed = _pass(statements, last, ever)
+        now = ever.union(*(one.names.uses for one in kept)) - imported
+        if now == ever:
+            break
+        ever = now
+    star = any(one.names.star for one in kept)
+    made = {name for one in kept for name in one.names.makes}
+    missing = () if star else tuple(sorted(needed - made - KNOWN))
+    return Slice(tuple(kept), missing)
+
+
+def _pass(statements: list[Statement], last: Cell, ever: set[str]) -> tuple[list[Statement], set[str]]:
+    """Go backwards once; return the statements that are kept, and the names needed before the first.
+
+    Args:
+        statements: All statements.
+        last: The cell that is kept whole.
+        ever: Names that are needed somewhere: what changes their objects matters, wherever it stands.
+    """
+    modules, follows = _drawing_names(statements), _aliases(statements)
+    bodies = {
+        name: one.names.uses - used_at_definition(one.node)
+        for one in statements
+        if isinstance(one.node, DEFINITIONS)
+        for name in one.names.makes
+    }
+    first_seed = next(
+        (at for at, one in enumerate(statements) if one.names.seeds and one.cell is not last), len(statements)
+    )
     needed: set[str] = set()
     kept: list[Statement] = []
     for at in range(len(statements) - 1, -1, -1):
         one = statements[at]
         names = one.names
-        about = needed | {alias for alias, roots in follows.items() if roots & needed}
+        about = needed | ever
+        about |= {alias for alias, roots in follows.items() if roots & about}
         draws = at > first_seed and bool(names.makes) and bool(names.uses & modules) and _calls(one.node)
         if not (
             one.cell is last or names.makes & needed or names.changes & about or names.seeds or draws or names.star
@@ -66,12 +98,34 @@ def sliced(cells: list[Cell], last: Cell) -> Slice:
             continue
         if names.surely:
             needed -= names.makes
-        needed |= names.uses
+        if isinstance(one.node, DEFINITIONS):
+            needed |= used_at_definition(one.node)
+        else:
+            needed |= _with_bodies(names.uses, bodies)
         kept.append(one)
-    star = any(one.names.star for one in kept)
-    made = {name for one in kept for name in one.names.makes}
-    missing = () if star else tuple(sorted(needed - made - {"get_ipython", "display", "__name__", "__file__"}))
-    return Slice(tuple(reversed(kept)), missing)
+    return kept[::-1], needed
+
+
+def _with_bodies(uses: frozenset[str], bodies: dict[str, frozenset[str]]) -> set[str]:
+    """Return names, and those that the functions among them read when they are called."""
+    found: set[str] = set()
+    waiting = set(uses)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting |= bodies.get(name, frozenset())
+    return found
+
+
+def _imported(cells: list[Cell]) -> frozenset[str]:
+    return frozenset(
+        bound_by(alias)
+        for cell in cells
+        for node in cell.tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
 
 
 def _functions(cells: list[Cell]) -> frozenset[str]:

@@ -11,7 +11,6 @@ from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source
 from .call_site import CallSite, call_site
-from .settings import last_layers
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
@@ -190,6 +189,8 @@ def _kind(part: Any) -> str:
 
 
 def _places(model: Any) -> tuple[int, ...]:
+    from .settings import last_layers
+
     last = last_layers(model)
     return tuple(place for place, layer in enumerate(model.layers) if any(layer is one for one in last))
 
