@@ -11,7 +11,7 @@ from ..backends.base import BACKEND_TITLES
 from ..errors import ExportError
 from ..training.recipe import Recipe
 from ..training.run import Run
-from .calls import FitCall, calls_of
+from .calls import FitCall, calls_of, check_alike
 from .cell_text import cell_text, imports_of
 from .cells import Cell, cells_of, plain
 from .document import Document, Section
@@ -47,8 +47,11 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
     kept_cells = [cell for cell in cells if kept.of(cell)]
     numbers = {cell.number for cell in kept_cells if cell.fits or cell is last or _has_runs(cell, runs)}
     made = [one for one in runs if one.recipe is not None and one.recipe.execution in numbers]
-    calls = calls_of(made, cells)
+    calls, missed = calls_of(made, cells, last)
     calls = [call for call in calls if _is_kept(call, kept)]
+    for call in calls:
+        check_alike(call)
+    made = [one for call in calls for one in call.runs]
     ours = _names_of_ours(cells)
     texts = [fit_text(call, len(made) > 1, ours) for call in calls]
     used = {name for text in texts for name in text.helpers}
@@ -70,11 +73,11 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
         if part
     )
     seeds = _seeds(calls)
-    notes = tuple(dict.fromkeys(note for text in texts for note in text.notes)) + _notes(made, recipe)
+    told = [*missed, *(note for text in texts for note in text.notes), *_notes(made, recipe)]
     return Document(
         f"{run.title[0].upper()}{run.title[1:]} as plain Keras: {run.device}.",
         _words(recipe),
-        notes,
+        tuple(dict.fromkeys(told)),
         (
             Section("Setup", "The backend and the devices have to be chosen before Keras makes anything.", setup),
             Section("Helpers", "What the changes below need.", helpers),

@@ -33,25 +33,30 @@ class FitCall:
         return recipe
 
 
-def calls_of(runs: list[Run], cells: list[Cell]) -> list[FitCall]:
-    """Return the calls that made some runs.
+def calls_of(runs: list[Run], cells: list[Cell], last: Cell) -> tuple[list[FitCall], list[str]]:
+    """Return the calls that made some runs, and a sentence for each run before the last cell without a call.
 
     Args:
         runs: Runs that have a recipe, oldest first.
         cells: The cells, in the order in which they ran.
+        last: The cell whose runs all have to be found.
 
     Raises:
-        ExportError: When a call stands in no cell, or one call made runs of different settings.
+        ExportError: When a call of the last cell stands in no cell.
     """
+    notes: list[str] = []
     found: dict[tuple[int, int, int], tuple[Cell, ast.Call, list[Run]]] = {}
     for run in runs:
-        cell, node = _place(run, cells)
+        try:
+            cell, node = _place(run, cells)
+        except ExportError as error:
+            if run.recipe is None or run.recipe.execution == last.number:
+                raise
+            notes.append(f"{error.what} What it did to the model is left out.")
+            continue
         key = (cell.number, node.lineno, node.col_offset)
         found.setdefault(key, (cell, node, []))[2].append(run)
-    calls = [FitCall(cell, node, tuple(made)) for cell, node, made in found.values()]
-    for call in calls:
-        _check_alike(call)
-    return calls
+    return [FitCall(cell, node, tuple(made)) for cell, node, made in found.values()], notes
 
 
 def fit_calls(tree: ast.AST) -> list[ast.Call]:
@@ -126,7 +131,8 @@ def _plain(text: str) -> str:
         return ""
 
 
-def _check_alike(call: FitCall) -> None:
+def check_alike(call: FitCall) -> None:
+    """Raise ExportError when the runs of one call had different settings."""
     settings = {_settings(run) for run in call.runs}
     if len(settings) > 1:
         numbers = " and ".join(str(run.number) for run in (call.runs[0], call.runs[-1]))

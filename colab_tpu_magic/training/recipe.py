@@ -151,7 +151,7 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         steps_per_execution=prepared.steps_per_execution,
         averaged_statistics=engine.settles
         and prepared.replicas > 1
-        and any(layer.non_trainable_variables for layer in model.layers),
+        and (not model.built or any(layer.non_trainable_variables for layer in model.layers)),
     )
 
 

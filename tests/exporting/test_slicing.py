@@ -62,11 +62,44 @@ def test_seeds_are_kept_and_what_draws_after_them():
     assert kept(before, FIT) == before.split("\n")
 
 
+@pytest.mark.parametrize(
+    ("statement", "draws"),
+    [
+        ("z = np.random.rand(3)", True),
+        ("z = np.ones(3)", False),
+        ("z = np.random.default_rng(3)", False),
+        ("z = keras.Input((3,))", True),
+        ("def f():\n    return keras.layers.Dense(1)", False),
+        ("z = keras", False),
+    ],
+)
+def test_only_what_draws_from_the_seeded_generators_comes_along(statement, draws):
+    before = f"import keras\nimport numpy as np\nkeras.utils.set_random_seed(1)\n{statement}\nmodel = keras.Model()"
+    assert (statement in kept(before, FIT)) == draws
+
+
 def test_what_draws_before_the_seed_is_not_kept():
     before = (
         "import keras\nother = keras.layers.Dense(2)\nkeras.utils.set_random_seed(1)\nmodel = keras.layers.Dense(3)"
     )
     assert "other" not in "".join(kept(before, FIT))
+
+
+def test_an_older_model_of_the_same_name_is_left_behind_with_all_that_was_done_to_it():
+    old = "model = first()\nmodel.compile('sgd')\nhistory = model.fit(1)"
+    new = "model = second()\nmodel.compile('adam')"
+    assert kept(old, new, FIT) == new.split("\n")
+
+
+def test_a_later_seed_makes_what_came_before_it_needless():
+    first = "import keras\nkeras.utils.set_random_seed(1)\nother = keras.layers.Dense(2)"
+    second = "keras.utils.set_random_seed(2)\nmodel = keras.layers.Dense(3)"
+    assert kept(first, second, FIT) == ["import keras", *second.split("\n")]
+
+
+def test_a_cell_that_seeds_itself_needs_no_seed_before_it():
+    before = "import keras\nkeras.utils.set_random_seed(1)\nother = keras.layers.Dense(2)\nx = 5"
+    assert kept(before, "%%tpu_fit --seed 3\nmodel = keras.layers.Dense(3)\nmodel.fit(x)") == ["import keras", "x = 5"]
 
 
 def test_cells_keep_their_order_over_several_of_them():
