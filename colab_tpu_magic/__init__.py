@@ -7,7 +7,8 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
+``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
+from .errors import ConnectError, DataError, ExportError, ModelError, OptionError, TpuMagicError
 from .migration import migrate
 from .options import ConnectOptions, FitOptions
 from .session import check, connect, fit, panel
 
 if TYPE_CHECKING:
     from .backends.base import Runtime
+    from .exporting.api import export
     from .files.images import images
     from .files.tfrecords import tfrecords
     from .training.run import Run
@@ -35,6 +37,7 @@ __all__ = [
     "ConnectError",
     "ConnectOptions",
     "DataError",
+    "ExportError",
     "FitOptions",
     "ModelError",
     "OptionError",
@@ -42,6 +45,7 @@ __all__ = [
     "__version__",
     "check",
     "connect",
+    "export",
     "fit",
     "images",
     "last_run",
@@ -54,12 +58,15 @@ __all__ = [
     "unload_ipython_extension",
 ]
 
-FILE_FORMS = ("images", "tfrecords")
+# Loaded when they are first asked for.
+_LATER = {"export": ".exporting.api", "images": ".files.images", "tfrecords": ".files.tfrecords"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in FILE_FORMS:
-        return getattr(import_module(f".files.{name}", __name__), name)
+    if name in _LATER:
+        found = getattr(import_module(_LATER[name], __name__), name)
+        globals()[name] = found
+        return found
     from .session import session
 
     if name in ("runtime", "last_run", "runs"):

@@ -56,3 +56,7 @@ class DataError(TpuMagicError, ValueError):
 
 class ModelError(TpuMagicError, TypeError):
     """A model, optimizer or compile setting that cannot train here."""
+
+
+class ExportError(TpuMagicError, RuntimeError):
+    """A run that cannot be written out as a plain script."""

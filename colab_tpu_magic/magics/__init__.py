@@ -6,11 +6,12 @@ from typing import Any
 
 from .base import MagicsBase
 from .check import CheckMagics
+from .export import ExportMagics
 from .migrate import MigrateMagics
 from .overview import OverviewMagics
 from .training import TpuMagics
 
-CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, CheckMagics, MigrateMagics, OverviewMagics)
+CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, CheckMagics, ExportMagics, MigrateMagics, OverviewMagics)
 # In the order in which a newcomer meets them; what is not named comes after, by name.
 _FIRST = (
     "tpu_connect",

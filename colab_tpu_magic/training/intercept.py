@@ -31,6 +31,7 @@ from .callback import Guard
 from .control import Control
 from .legacy_keras import watching_legacy_models
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
+from .recipe import recipe_of
 from .run import Run
 
 if TYPE_CHECKING:
@@ -132,12 +133,14 @@ class Interceptor:
     def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Prepare and run one `fit`."""
         keras_fit = self._keras["fit"]
+        arguments = arguments_of(keras_fit, model, args, kwargs)
         # Before the data is read: of text, the layer that reads it is the thing to name.
         refuse_what_cannot_move(model, self.runtime, self._replicas)
-        request = read_fit(model, arguments_of(keras_fit, model, args, kwargs))
+        request = read_fit(model, arguments)
         self.calls += 1
         prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
         run = new_run(prepared, self.runtime)
+        run.recipe = recipe_of(prepared, self.runtime, self.options, arguments)
         self.runs.append(run)
         self.on_run(run)
         if prepared.on_replicas:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..hardware.usage import Usage
+    from .recipe import Recipe
 
 STATUSES = ("running", "completed", "stopped", "interrupted", "failed")
 
@@ -61,6 +62,7 @@ class Run:
         batch_shapes: Different shapes of training batches met, 1 with static shapes.
         nan_step: Training step at which the loss was first seen to be NaN or infinite, or None.
         usage: What the accelerator last said of its memory and its work, or None.
+        recipe: How it was made, for `export`; None for a run that `fit` did not make.
     """
 
     device: str
@@ -100,6 +102,7 @@ class Run:
     batch_shapes: int = 1
     nan_step: int | None = None
     usage: Usage | None = None
+    recipe: Recipe | None = field(default=None, repr=False)
 
     @property
     def title(self) -> str:

@@ -45,7 +45,7 @@ def _precision(model: Any, precision: str | None) -> Iterator[None]:
     if precision is None:
         yield
         return
-    last = _last_layers(model)
+    last = last_layers(model)
     before = [(layer, layer.dtype_policy) for layer in model._flatten_layers()]
     for layer, _ in before:
         layer.dtype_policy = "float32" if layer in last else POLICIES[precision]
@@ -58,7 +58,7 @@ def _precision(model: Any, precision: str | None) -> Iterator[None]:
         forget_functions(model)
 
 
-def _last_layers(model: Any) -> list[Any]:
+def last_layers(model: Any) -> list[Any]:
     """Return the layers that make the outputs: their softmax and loss want float32."""
     operations = [getattr(output, "_keras_history", None) for output in _flat(getattr(model, "outputs", None))]
     found = [history.operation for history in operations if history is not None]

@@ -1,0 +1,165 @@
+"""The data arguments of an exported fit: training batches and validation, as expressions."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
+
+TF_DATA = "tf.data.Dataset"
+
+
+@dataclass(frozen=True)
+class DataText:
+    """How a fit reads its data.
+
+    Attributes:
+        positional: The first arguments of ``fit``: ``full_batches(x, y, ...)``.
+        keywords: Further arguments by name.
+        before: Lines that have to stand before the call.
+        callbacks: Callbacks that have to come first.
+        helpers: Names of helpers that are used.
+    """
+
+    positional: tuple[str, ...]
+    keywords: dict[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    callbacks: tuple[str, ...] = ()
+    helpers: frozenset[str] = frozenset()
+
+
+def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataText:
+    """Return the training data's text.
+
+    Args:
+        recipe: How the run was made.
+        arguments: The user's arguments, name to text.
+        seed: The seed's text.
+    """
+    if recipe.data.form != ARRAYS:
+        return _stream(recipe, arguments["x"])
+    names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
+    before: list[str] = []
+    parts = []
+    places = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
+    for place, name in enumerate(names):
+        text = arguments[name]
+        if recipe.validation_split_at is not None and not _is_simple(text):
+            before.append(f"all_{name} = {text}")
+            text = f"all_{name}"
+        kind = places[name]
+        text = f"np.asarray({text})" if kind == OTHER else text
+        text = _part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
+        if recipe.data.flat and place < len(recipe.data.dtypes) and recipe.data.dtypes[place]:
+            text = f'{text if _is_simple(text) else f"({text})"}.astype("{recipe.data.dtypes[place]}")'
+        parts.append(text)
+    if not recipe.full_batches:
+        keywords = {name: text for name, text in zip(names[2:], parts[2:], strict=True)}
+        return DataText(tuple(parts[:2]), keywords | {"batch_size": str(recipe.batch_size)}, tuple(before))
+    helper = "full_batches" if recipe.shuffle else "full_batches_in_order"
+    ending = f", seed={seed}" if recipe.shuffle else ""
+    made = f"{helper}({', '.join(parts)}, batch_size={recipe.batch_size}{ending})"
+    return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset({helper}))
+
+
+def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
+    """Return the validation's text: plain arguments where Keras can, else a callback that does the same."""
+    facts = recipe.validation
+    if facts is None:
+        return DataText(())
+    if recipe.validation_split_at is not None:
+        rest = f"[{recipe.validation_split_at}:]"
+        names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
+        kinds = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
+        parts = [
+            _part(arguments[name] if _is_simple(arguments[name]) else f"all_{name}", kinds[name], rest)
+            for name in names
+        ]
+        data = f"({', '.join(parts)})"
+    else:
+        data = arguments["validation_data"]
+    steps = arguments.get("validation_steps", "None")
+    size = recipe.validation_batch_size
+    if not _divides(recipe, facts, steps):
+        more = f", batch_size={size}" if facts.form == ARRAYS else ""
+        more += f", steps={steps}" if steps != "None" else ""
+        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({"ValidateEveryRow"}))
+    keywords = {"validation_data": data}
+    if facts.form == ARRAYS:
+        keywords["validation_batch_size"] = str(size)
+    if steps != "None":
+        keywords["validation_steps"] = steps
+    return DataText((), keywords)
+
+
+def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
+    """Return whether plain Keras can share out every batch of the validation."""
+    if recipe.replicas == 1 or recipe.backend != "jax":
+        return True
+    if facts.rows is None or steps != "None":
+        return False
+    return facts.rows % recipe.replicas == 0 and recipe.validation_batch_size % recipe.replicas == 0
+
+
+def _stream(recipe: Recipe, text: str) -> DataText:
+    facts, size = recipe.data, recipe.batch_size
+    if not recipe.full_batches and size == facts.batch_size:
+        return DataText((text,), _steps(recipe))
+    if facts.form == TF_DATA:
+        dataset = text if _is_simple(text) else f"({text})"
+        if recipe.steps_per_epoch is None:
+            first = f"{dataset}.take(1).unbatch().repeat().take({size - 1})"
+            made = f"{dataset}.unbatch().concatenate({first}).batch({size}, drop_remainder=True)"
+        else:
+            made = f"{dataset}{'' if facts.infinite else '.repeat()'}.rebatch({size}, drop_remainder=True)"
+        casts = _casts(facts)
+        return DataText((made + casts,), _steps(recipe), helpers=frozenset({"tf"} if casts else ()))
+    helpers = {"full_batches_of"}
+    before: tuple[str, ...] = ()
+    forever = "" if recipe.steps_per_epoch is not None and not facts.once else ", forever=False"
+    if facts.form == "PyDataset" and recipe.shuffle and not facts.infinite:
+        read = f"lambda: shuffled({text})"
+        helpers.add("shuffled")
+        if recipe.backend == "jax":
+            before = ("np.random.randint(2**31)  # the look at the first batch drew one order, too",)
+    elif facts.once:
+        read = f"replayed({text})"
+        helpers.add("replayed")
+    else:
+        read = f"lambda: {text}"
+    made = f"full_batches_of({read}, batch_size={size}{forever})"
+    return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+
+
+def _casts(facts: DataFacts) -> str:
+    """Return a ``.map`` that casts the parts of a tf.data batch, empty where none is cast."""
+    if not facts.flat or not any(facts.dtypes):
+        return ""
+    names = ("x", "y", "weight")[: len(facts.dtypes)]
+    parts = [f'tf.cast({name}, "{dtype}")' if dtype else name for name, dtype in zip(names, facts.dtypes, strict=True)]
+    made = f"({', '.join(parts)})" if len(parts) > 1 else f"({parts[0]},)"
+    return f".map(lambda {', '.join(names)}: {made})"
+
+
+def _steps(recipe: Recipe) -> dict[str, str]:
+    return {} if recipe.steps_per_epoch is None else {"steps_per_epoch": str(recipe.steps_per_epoch)}
+
+
+def _part(text: str, kind: str, rows: str | None) -> str:
+    """Return the text of some of the rows of an array or of a tree of arrays."""
+    if rows is None:
+        return text
+    if kind == TREE:
+        return f"keras.tree.map_structure(lambda array: array{rows}, {text})"
+    return f"{text if _is_simple(text) else f'({text})'}{rows}"
+
+
+def _is_simple(text: str) -> bool:
+    """Return whether a text can be read twice and be followed by a dot or a bracket."""
+    node = ast.parse(text, mode="eval").body
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Call):  # np.asarray(x), which is ours
+        return ast.unparse(node.func) == "np.asarray"
+    return isinstance(node, ast.Name)

@@ -1,0 +1,204 @@
+"""Write one `fit` of the notebook as the plain call that trains the same, its settings before and after it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ExportError
+from .calls import FitCall, arguments_of
+from .data_text import DataText, training_data, validation_data
+from .edits import Edit, Source, indented, statement_around
+from .reasons import comment, not_carried_over, reason
+
+KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_freq")
+POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
+ABOVE_THE_DATA = ("batch-size", "static-shapes", "dtypes")
+
+
+@dataclass(frozen=True)
+class FitText:
+    """The edits that make a fit plain.
+
+    Attributes:
+        edits: Changes to the text of its cell.
+        helpers: Names of the helpers that the new text uses.
+        notes: What could not be written out, sentences.
+    """
+
+    edits: tuple[Edit, ...]
+    helpers: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def fit_text(call: FitCall, put_back: bool, ours: set[str]) -> FitText:
+    """Return the edits for one call.
+
+    Args:
+        call: The call and its runs.
+        put_back: Whether to give the model its own settings again, for what comes after.
+        ours: Names under which the notebook knows this package.
+
+    Raises:
+        ExportError: When the call cannot be written out.
+    """
+    recipe, changes = call.recipe, call.runs[-1].changes
+    source = Source(call.cell.text)
+    texts, model = _arguments(call, source, ours)
+    seed = _seed(call)
+    data = training_data(recipe, texts, seed)
+    validation = validation_data(recipe, texts)
+    before, after, helpers = _settings(call, model, put_back)
+    if not model.replace(".", "").replace("_", "").isalnum():
+        if before:
+            before.insert(0, f"the_model = {model}")
+            before = [before[0], *(line.replace(model, "the_model") for line in before[1:])]
+            after = [line.replace(model, "the_model") for line in after]
+            model = "the_model"
+    if recipe.averaged_statistics:
+        validation = _with_callback(validation, "AverageStatistics()")
+        helpers.add("AverageStatistics")
+    before += [*data.before, *validation.before]
+    new = _call(call, source, model, texts, data, validation)
+    start, stop = source.span(call.node)
+    edits = [Edit(start, stop, new), *_lines_around(call, source, before, after)]
+    notes = not_carried_over(changes)
+    if not recipe.full_batches:
+        notes.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
+    return FitText(tuple(edits), frozenset(helpers | data.helpers | validation.helpers), tuple(notes))
+
+
+def _arguments(call: FitCall, source: Source, ours: set[str]) -> tuple[dict[str, str], str]:
+    """Return the texts of the call's arguments by name, and of the model."""
+    function = call.node.func
+    assert isinstance(function, ast.Attribute)
+    of_ours = isinstance(function.value, ast.Name) and function.value.id in ours
+    arguments = arguments_of(call.node, of_ours)
+    if "x" not in arguments:
+        raise ExportError(f"The fit in {ast.unparse(call.node)[:60]} has no data.", "model.fit(x, y).")
+    model = source.segment(call.node.args[0] if of_ours else function.value)
+    return {name: source.segment(node) for name, node in arguments.items()}, model
+
+
+def _seed(call: FitCall) -> str:
+    seeds = [run.recipe.shuffle_seed for run in call.runs if run.recipe is not None]
+    return str(seeds[0]) if len(set(seeds)) == 1 else "next(shuffle_seeds)"
+
+
+def _call(
+    call: FitCall, source: Source, model: str, texts: dict[str, str], data: DataText, validation: DataText
+) -> str:
+    recipe, changes = call.recipe, call.runs[-1].changes
+    indent = source.indent(call.node.lineno) + "    "
+    keywords = {"shuffle": "False"} if recipe.full_batches else {}
+    keywords |= data.keywords
+    if "epochs" in texts and recipe.epochs == recipe.own_epochs:
+        keywords["epochs"] = texts["epochs"]
+    elif recipe.epochs != 1:
+        keywords["epochs"] = str(recipe.epochs)
+    keywords |= {name: texts[name] for name in KEPT if name in texts}
+    keywords |= validation.keywords
+    if validation.callbacks:
+        keywords["callbacks"] = _callbacks(validation.callbacks, texts.get("callbacks"))
+    lines = [f"{model}.fit("]
+    for text in (reason(changes, rule) for rule in ABOVE_THE_DATA):
+        lines += [indent + line for line in text.split("\n") if line]
+    lines += [f"{indent}{text}," for text in data.positional]
+    lines += [f"{indent}{name}={text}," for name, text in keywords.items()]
+    return "\n".join([*lines, indent[:-4] + ")"])
+
+
+def _callbacks(ours: tuple[str, ...], own: str | None) -> str:
+    if own is None or own == "None":
+        return f"[{', '.join(ours)}]"
+    node = ast.parse(own, mode="eval").body
+    if isinstance(node, ast.List):
+        return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
+    return f"[{', '.join(ours)}, {own}]"  # Keras takes lists of lists
+
+
+def _with_callback(data: DataText, callback: str) -> DataText:
+    return DataText(data.positional, data.keywords, data.before, (callback, *data.callbacks), data.helpers)
+
+
+def _settings(call: FitCall, model: str, put_back: bool) -> tuple[list[str], list[str], set[str]]:
+    """Return the lines before and after the call that set what the fit needs, and the helpers they use."""
+    recipe, changes = call.recipe, call.runs[-1].changes
+    before: list[str] = []
+    after: list[str] = []
+    helpers: set[str] = set()
+
+    def add(rule: str, line: str, back: str) -> None:
+        before.extend(line for line in reason(changes, rule).split("\n") if line)
+        before.append(line)
+        if put_back:
+            after.append(back)
+
+    if recipe.jit_compile is not None:
+        add("jit-compile", f"{model}.jit_compile = {recipe.jit_compile}", "")
+        after[:] = [line for line in after if line]
+    if recipe.learning_rate is not None:
+        if put_back:
+            before.append(f"own_rate = float(keras.ops.convert_to_numpy({model}.optimizer.learning_rate))")
+        add(
+            "learning-rate",
+            f"{model}.optimizer.learning_rate = {np.float32(recipe.learning_rate)!s}",
+            f"{model}.optimizer.learning_rate = own_rate",
+        )
+    if recipe.precision is not None:
+        helpers.add("compute_in")
+        places = ", ".join(map(str, recipe.last_layers))
+        last = f", float32_layers=[{places}]" if recipe.precision != "float32" and places else ""
+        own = next((change.before for change in changes if change.rule == "precision"), "float32")
+        back = POLICIES.get(own, "float32")
+        add(
+            "precision",
+            f'compute_in("{POLICIES[recipe.precision]}", {model}{last})',
+            f'compute_in("{back}", {model})  # as it was',
+        )
+    if any(change.rule == "steps-per-execution" for change in changes) and recipe.steps_per_execution is not None:
+        own = next(change.before for change in changes if change.rule == "steps-per-execution")
+        add(
+            "steps-per-execution",
+            f"{model}.steps_per_execution = {recipe.steps_per_execution}",
+            f"{model}.steps_per_execution = {own}",
+        )
+        if put_back:
+            after.append(f"{model}.train_function = {model}.test_function = None  # made anew with these settings")
+    return before, after, helpers
+
+
+def _lines_around(call: FitCall, source: Source, before: list[str], after: list[str]) -> list[Edit]:
+    if not (before or after):
+        return []
+    statement = statement_around(call.cell.tree, call.node)
+    if not source.begins_its_line(statement) or isinstance(statement, ast.If | ast.While | ast.For | ast.With):
+        raise ExportError(
+            f"The fit in line {call.node.lineno} of cell {call.cell.number} shares its line with other code, "
+            "and its settings need lines of their own.",
+            expected="the fit on a line of its own.",
+            type_next="history = model.fit(x, y) on a line of its own, then %tpu_export again",
+        )
+    indent = source.indent(statement.lineno)
+    edits = []
+    if before:
+        at = source.line_start(statement.lineno)
+        edits.append(Edit(at, at, indented("\n".join(before), indent) + "\n"))
+    if after:
+        end = source.span(statement)[1]
+        edits.append(Edit(end, end, "\n" + indented("\n".join(after), indent)))
+    return edits
+
+
+def seed_comment(seed: int | None, seeds_itself: bool) -> str:
+    """Return what stands above the line that seeds, or what to say where nothing did."""
+    if seed is not None:
+        return comment("Seeds Python, NumPy and the backend: the first weights and the random layers.")
+    if seeds_itself:
+        return ""
+    return comment(
+        "No --seed was given and the notebook seeds nothing: the order of the rows is that of the run, but the first "
+        "weights are drawn anew, so figures differ from the run's."
+    )

@@ -1,0 +1,207 @@
+"""The functions and classes that an exported script brings along, as text; only those that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_FULL_BATCHES = '''def full_batches(*data, batch_size, seed):
+    """Return endless batches of one size; each pass over the rows comes in a new order.
+
+    The last batch of a pass is completed with the first rows of the next one, so every batch is
+    full (XLA compiles a step for one shape) and no row is lost. A batch is gathered in one copy.
+    """
+    rows = len(keras.tree.flatten(data)[0])
+
+    def gathered(picked):
+        return keras.tree.map_structure(lambda array: array[picked], data)
+
+    def batches():
+        random = np.random.default_rng(seed)
+        waiting = np.empty(0, "int64")
+        while True:
+            while len(waiting) < batch_size:
+                waiting = np.concatenate([waiting, random.permutation(rows)])
+            picked, waiting = waiting[:batch_size], waiting[batch_size:]
+            yield gathered(picked)
+
+    return {made}'''
+
+_IN_ORDER = '''def full_batches_in_order(*data, batch_size):
+    """Return endless batches of one size, the rows in their order, pass after pass.
+
+    The last batch of a pass is completed with the first rows of the next one, so every batch is
+    full (XLA compiles a step for one shape) and no row is lost.
+    """
+    rows = len(keras.tree.flatten(data)[0])
+
+    def gathered(picked):
+        return keras.tree.map_structure(lambda array: array[picked], data)
+
+    def batches():
+        start = 0
+        while True:
+            picked = np.arange(start, start + batch_size) % rows
+            start = (start + batch_size) % rows
+            yield gathered(picked)
+
+    return {made}'''
+
+_OF = '''def full_batches_of(read, batch_size, forever=True):
+    """Cut and join batches of any size into batches of one size.
+
+    Args:
+        read: A function that returns the batches of one pass.
+        batch_size: Rows in every batch.
+        forever: Go on with the next pass; otherwise the first rows complete the last batch.
+    """
+
+    def join(*parts):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def rows_of(batch):
+        return len(keras.tree.flatten(batch)[0])
+
+    def cut(batch, start, stop):
+        return keras.tree.map_structure(lambda array: array[start:stop], batch)
+
+    def batches():
+        first = waiting = None
+        while True:
+            for batch in read():
+                batch = keras.tree.map_structure(np.asarray, tuple(batch))
+                first = batch if first is None else first
+                waiting = batch if waiting is None else keras.tree.map_structure(join, waiting, batch)
+                while rows_of(waiting) >= batch_size:
+                    yield cut(waiting, 0, batch_size)
+                    waiting = cut(waiting, batch_size, None)
+            if not forever:
+                break
+        while 0 < rows_of(waiting) < batch_size:
+            missing = batch_size - rows_of(waiting)
+            waiting = keras.tree.map_structure(join, waiting, cut(first, 0, missing))
+        if rows_of(waiting):
+            yield waiting
+
+    return {made}'''
+
+_ENDLESS = '''class Endless(keras.utils.PyDataset):
+    """Hand the batches of a generator function to Keras; an epoch goes on where the last one ended."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.batches = batches
+
+    @property
+    def num_batches(self):
+        return None
+
+    def __getitem__(self, index):
+        if index == 0:  # Keras looks at the first batch before it trains, and begins again.
+            self.open = self.batches()
+        return next(self.open)'''
+
+_DATASET = '''def as_dataset(batches, batch_size):
+    """Return a tf.data.Dataset over the batches of a generator function, with a static shape."""
+
+    def spec(array):
+        return tf.TensorSpec((batch_size, *array.shape[1:]), array.dtype)
+
+    signature = keras.tree.map_structure(spec, next(batches()))
+    return tf.data.Dataset.from_generator(batches, output_signature=signature).prefetch(2)'''
+
+_SHUFFLED = '''def shuffled(sequence):
+    """Return the batches of a PyDataset in a new order, as Keras does before each epoch."""
+    order = np.random.default_rng(np.random.randint(2**31)).permutation(len(sequence))
+    for index in order:
+        yield sequence[int(index)]
+    sequence.on_epoch_end()'''
+
+_REPLAYED = '''def replayed(generator):
+    """Return a function that reads a generator; its first batches come again when it is called again.
+
+    Keras looks at the first batches before it trains.
+    """
+    seen = []
+
+    def read():
+        yield from list(seen)
+        for batch in generator:
+            if len(seen) < 100:
+                seen.append(batch)
+            yield batch
+
+    return read'''
+
+_VALIDATION = '''class ValidateEveryRow(keras.callbacks.Callback):
+    """Validate after each epoch with every row counted once.
+
+    Plain Keras on JAX can only share out batches that divide over the devices. Without a
+    distribution each device computes the whole batch, and it may have any number of rows.
+    """
+
+    def __init__(self, data, **arguments):
+        super().__init__()
+        self.data = keras.utils.unpack_x_y_sample_weight(data)
+        self.arguments = arguments
+
+    def on_epoch_end(self, epoch, logs=None):
+        x, y, sample_weight = self.data
+        keras.distribution.set_distribution(None)
+        figures = self.model.evaluate(
+            x, y, sample_weight=sample_weight, verbose=0, return_dict=True, **self.arguments
+        )
+        keras.distribution.set_distribution(data_parallel)
+        logs.update({f"val_{name}": figure for name, figure in figures.items()})'''
+
+_STATISTICS = '''class AverageStatistics(keras.callbacks.Callback):
+    """Average what each replica counted for itself, such as BatchNormalization's moving mean."""
+
+    def average(self):
+        for variable in self.model.non_trainable_variables:
+            copies = [copy.numpy() for copy in strategy.experimental_local_results(variable.value)]
+            if copies[0].dtype.kind == "f":
+                variable.assign(np.mean(copies, axis=0))
+
+    def on_test_begin(self, logs=None):
+        self.average()
+
+    def on_train_end(self, logs=None):
+        self.average()'''
+
+_PRECISION = '''def compute_in(policy, model, float32_layers=()):
+    """Let all layers, also those inside of others, compute in `policy`; the weights stay float32."""
+    for layer in model._flatten_layers():
+        layer.dtype_policy = policy
+    for place in float32_layers:
+        model.layers[place].dtype_policy = "float32"
+    # The compiled steps are made anew.
+    model.train_function = model.test_function = model.predict_function = None'''
+
+HELPERS = {
+    "Endless": _ENDLESS,
+    "as_dataset": _DATASET,
+    "full_batches": _FULL_BATCHES,
+    "full_batches_in_order": _IN_ORDER,
+    "full_batches_of": _OF,
+    "shuffled": _SHUFFLED,
+    "replayed": _REPLAYED,
+    "ValidateEveryRow": _VALIDATION,
+    "AverageStatistics": _STATISTICS,
+    "compute_in": _PRECISION,
+}
+MAKERS = ("full_batches", "full_batches_in_order", "full_batches_of")
+
+
+def helpers_text(used: Iterable[str], backend: str) -> str:
+    """Return the text of the helpers that are used, in an order in which they can be read.
+
+    Args:
+        used: Names in `HELPERS`.
+        backend: ``"jax"`` or ``"tensorflow"``: what the batches are handed to Keras as.
+    """
+    wanted = set(used)
+    if wanted & set(MAKERS):
+        wanted.add("Endless" if backend == "jax" else "as_dataset")
+    made = "Endless(batches)" if backend == "jax" else "as_dataset(batches, batch_size)"
+    texts = [text for name, text in HELPERS.items() if name in wanted]
+    return "\n\n\n".join(text.replace("{made}", made) for text in texts)

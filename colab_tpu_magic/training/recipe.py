@@ -1,0 +1,203 @@
+"""What a run has to remember so that it can be written out as a plain Keras script; none of the user's data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..rewrite.prepared import PreparedFit
+from ..rewrite.row_means import are_row_means
+from ..rewrite.sources import ArraySource, Source
+from .call_site import CallSite, call_site
+
+if TYPE_CHECKING:
+    from ..backends.base import Runtime
+    from ..options import FitOptions
+
+ARRAYS = "arrays"
+ARRAY, TREE, OTHER = "array", "tree", "other"
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What is known of training or validation data.
+
+    Attributes:
+        form: ``"arrays"``, or what the stream is: ``"tf.data.Dataset"``.
+        rows: Rows of arrays, None for a stream.
+        batch_size: Rows in the first batch of a stream, 0 for arrays.
+        dtypes: Target dtype of each flattened leaf, empty for one that stays; no entries when all stay.
+        flat: Whether every part is one array, so that ``(x, y)`` can be written out.
+        infinite: Whether a pass over the stream never ends.
+        once: Whether only one pass can be made.
+        batches: Batches in a pass over the stream, or None.
+    """
+
+    form: str
+    rows: int | None
+    batch_size: int = 0
+    dtypes: tuple[str, ...] = ()
+    flat: bool = True
+    infinite: bool = False
+    once: bool = False
+    batches: int | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a run was made.
+
+    Attributes:
+        site: Where `fit` was called.
+        execution: Number of the cell, as in ``In [3]``; 0 outside of IPython.
+        backend: ``"jax"`` or ``"tensorflow"``.
+        kind: ``"tpu"``, ``"gpu"``, ``"cpu"`` or ``"simulated"``.
+        replicas: Devices that ran the step.
+        slice_name: The slice, ``"v2-8"``, or empty.
+        seed: What ``--seed`` said, or None.
+        shuffle_seed: What the shuffle began with.
+        shuffle: Whether rows came in a new order each pass.
+        epochs: Last epoch.
+        own_epochs: Last epoch that the call asked for.
+        batch_size: Global batch size, rows.
+        steps_per_epoch: Steps in an epoch, or None.
+        full_batches: Whether every batch had `batch_size` rows.
+        data: The training data.
+        kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` or empty.
+        validation: The validation data, or None.
+        validation_split_at: The first row that was split off for validation, or None.
+        validation_batch_size: Rows in a batch of the validation.
+        validation_in_any_batches: Whether the figures do not depend on how the rows are batched.
+        learning_rate: What the optimizer got, or None.
+        precision: ``"float32"`` or ``"bfloat16"``, or None.
+        last_layers: Places in ``model.layers`` of those that stayed float32.
+        jit_compile: What the model got, or None.
+        steps_per_execution: What the model got, or None.
+        averaged_statistics: Whether the replicas' moving statistics were averaged each epoch.
+    """
+
+    site: CallSite
+    execution: int
+    backend: str
+    kind: str
+    replicas: int
+    slice_name: str
+    seed: int | None
+    shuffle_seed: int
+    shuffle: bool
+    epochs: int
+    own_epochs: int
+    batch_size: int
+    steps_per_epoch: int | None
+    full_batches: bool
+    data: DataFacts
+    kinds: tuple[str, str, str] = (ARRAY, ARRAY, "")
+    validation: DataFacts | None = None
+    validation_split_at: int | None = None
+    validation_batch_size: int = 0
+    validation_in_any_batches: bool = True
+    learning_rate: float | None = None
+    precision: str | None = None
+    last_layers: tuple[int, ...] = ()
+    jit_compile: bool | None = None
+    steps_per_execution: int | None = None
+    averaged_statistics: bool = False
+
+
+def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
+    """Return what to remember of a fit that is about to run.
+
+    Args:
+        prepared: The fit.
+        runtime: What trains it.
+        options: The options of the cell.
+        arguments: The arguments of the user's call, by name.
+    """
+    request, model = prepared.request, prepared.request.model
+    has_split = arguments["validation_data"] is None and bool(arguments["validation_split"])
+    validation = prepared.validation
+    row_means = validation is None or are_row_means(model)
+    size = request.validation_batch_size
+    if validation is not None and row_means and not request.validation_steps:
+        size = -(-prepared.batch_size // prepared.replicas) * prepared.replicas
+    engine = runtime.engine
+    return Recipe(
+        site=call_site(),
+        execution=_execution(),
+        backend=runtime.backend,
+        kind=runtime.kind,
+        replicas=prepared.replicas,
+        slice_name=runtime.slice.name if runtime.slice is not None else "",
+        seed=options.seed,
+        shuffle_seed=prepared.seed,
+        shuffle=request.shuffle,
+        epochs=prepared.epochs,
+        own_epochs=request.epochs,
+        batch_size=prepared.batch_size,
+        steps_per_epoch=prepared.steps_per_epoch,
+        full_batches=prepared.full_batches,
+        data=_facts(prepared.data),
+        kinds=tuple(_kind(arguments[name]) for name in ("x", "y", "sample_weight")),  # type: ignore[arg-type]
+        validation=_facts(validation) if validation is not None else None,
+        validation_split_at=prepared.data.rows if has_split and isinstance(prepared.data, ArraySource) else None,
+        validation_batch_size=size,
+        validation_in_any_batches=row_means,
+        learning_rate=prepared.learning_rate,
+        precision=prepared.precision,
+        last_layers=_places(model) if prepared.precision is not None else (),
+        jit_compile=prepared.jit_compile,
+        steps_per_execution=prepared.steps_per_execution,
+        averaged_statistics=engine.settles
+        and prepared.replicas > 1
+        and (not model.built or any(layer.non_trainable_variables for layer in model.layers)),
+    )
+
+
+def _facts(source: Source) -> DataFacts:
+    dtypes = tuple("" if dtype is None else str(dtype) for dtype in source.dtypes)
+    if isinstance(source, ArraySource):
+        return DataFacts(ARRAYS, source.rows, dtypes=dtypes, flat=_is_flat(source.tree))
+    return DataFacts(
+        source.form,
+        None,
+        source.batch_size,
+        dtypes,
+        _is_flat(source.example),
+        source.infinite,
+        source.once,
+        source.batches,
+    )
+
+
+def _is_flat(tree: Any) -> bool:
+    return all(isinstance(part, np.ndarray) for part in tree)
+
+
+def _kind(part: Any) -> str:
+    if part is None:
+        return ""
+    if isinstance(part, np.ndarray):
+        return ARRAY
+    if isinstance(part, dict | list | tuple):
+        import keras
+
+        leaves = keras.tree.flatten(part)
+        return TREE if leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves) else OTHER
+    return OTHER
+
+
+def _places(model: Any) -> tuple[int, ...]:
+    from .settings import last_layers
+
+    last = last_layers(model)
+    return tuple(place for place, layer in enumerate(model.layers) if any(layer is one for one in last))
+
+
+def _execution() -> int:
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    # Not the shell's execution_count, which some versions raise before a cell runs and others after it.
+    return len(shell.history_manager.input_hist_raw) - 1 if shell is not None else 0

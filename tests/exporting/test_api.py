@@ -1,0 +1,79 @@
+"""`tpu.export` writes a file, or says in one message why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import colab_tpu_magic as tpu
+from colab_tpu_magic.exporting.api import export
+from colab_tpu_magic.session import session
+
+from .notebooks import FIT, SETUP, run_in, transform
+
+
+@pytest.fixture
+def shell(monkeypatch) -> SimpleNamespace:
+    """A shell in which one run was made."""
+    monkeypatch.setattr(session, "runs", [run_in([SETUP, FIT], 2)])
+    return SimpleNamespace(history_manager=SimpleNamespace(input_hist_raw=["", SETUP, FIT]), transform_cell=transform)
+
+
+def test_the_public_function_is_this_one():
+    assert tpu.export is export
+    assert "export" in dir(tpu)
+    assert issubclass(tpu.ExportError, tpu.TpuMagicError)
+
+
+def test_the_last_run_is_returned_and_written(shell, tmp_path: Path):
+    path = tmp_path / "run.py"
+    text = export(path=str(path), shell=shell)
+    assert path.read_text(encoding="utf-8") == text
+    assert text.startswith('"""Run 1 as plain Keras: this machine\'s CPU, JAX backend.')
+    assert export(1, shell=shell) == export(session.runs[0], shell=shell) == text
+
+
+def test_a_notebook_is_written_and_the_script_returned(shell, tmp_path: Path):
+    path = tmp_path / "run.ipynb"
+    text = export(path=str(path), shell=shell)
+    assert '"nbformat": 4' in path.read_text(encoding="utf-8")
+    assert text.startswith('"""')
+
+
+def test_a_file_that_is_there_is_written_over_only_by_force(shell, tmp_path: Path):
+    path = tmp_path / "run.py"
+    path.write_text("mine")
+    with pytest.raises(tpu.ExportError, match=r"is there already[\s\S]*--force"):
+        export(path=str(path), shell=shell)
+    assert path.read_text() == "mine"
+    export(path=str(path), force=True, shell=shell)
+    assert path.read_text(encoding="utf-8") != "mine"
+
+
+@pytest.mark.parametrize(
+    ("run", "path", "message"),
+    [
+        (None, "run.txt", r"'run.txt' is neither a script nor a notebook[\s\S]*%tpu_export run.py"),
+        (None, "no/such/run.py", r"There is no folder no/such[\s\S]*%tpu_export run.py"),
+        (9, None, r"There is no run 9[\s\S]*from 1 to 1"),
+    ],
+)
+def test_what_cannot_be_done_is_one_message(shell, run, path, message):
+    with pytest.raises(tpu.ExportError, match=message):
+        export(run, path, shell=shell)
+
+
+def test_without_a_run_it_says_what_to_type(monkeypatch):
+    monkeypatch.setattr(session, "runs", [])
+    with pytest.raises(tpu.ExportError, match=r"no run to export yet[\s\S]*%%tpu_fit"):
+        export()
+
+
+def test_a_failed_export_writes_nothing(shell, tmp_path: Path):
+    shell.history_manager.input_hist_raw[1] = "x = 1"
+    path = tmp_path / "run.py"
+    with pytest.raises(tpu.ExportError, match="needs model, y"):
+        export(path=str(path), shell=shell)
+    assert not path.exists()

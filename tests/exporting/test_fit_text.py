@@ -1,0 +1,207 @@
+"""One fit becomes the plain call that trains the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from colab_tpu_magic.errors import ExportError
+from colab_tpu_magic.rewrite.change import Change
+from colab_tpu_magic.training.recipe import DataFacts
+
+from .notebooks import BATCH, FIT, SETUP, exported, run_in, script
+
+STREAM = DataFacts("tf.data.Dataset", None, 7, batches=15)
+
+
+def training(fit: str, **values: Any) -> str:
+    """Return the script's lines from the seed on."""
+    return script([SETUP, f"%%tpu_fit --seed 0\n{fit}"], **values).partition("set_random_seed(0)\n\n")[2]
+
+
+def test_arrays_become_full_batches_with_the_seed_of_the_run():
+    assert training("history = model.fit(x, y, epochs=2)  # mine", changes=(BATCH,)) == (
+        "history = model.fit(\n"
+        "    # Global batch size: 32 → 48. Fill the replicas.\n"
+        "    full_batches(x, y, batch_size=48, seed=0),\n"
+        "    shuffle=False,\n"
+        "    steps_per_epoch=3,\n"
+        "    epochs=2,\n"
+        ")  # mine\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fit", "values", "expected"),
+    [
+        ("model.fit(x=x, y=y)", {}, "full_batches(x, y, batch_size=48, seed=0)"),
+        ("model.fit(x, y, sample_weight=w())", {"kinds": ("array",) * 3}, "full_batches(x, y, w(), batch_size=48"),
+        ("model.fit(x, y)", {"kinds": ("other", "array", "")}, "full_batches(np.asarray(x), y, "),
+        ("model.fit(x, y)", {"data": DataFacts("arrays", 100, dtypes=("float32", ""))}, '(x.astype("float32"), y, '),
+        ("model.fit(x, y, shuffle=False)", {"shuffle": False}, "full_batches_in_order(x, y, batch_size=48)"),
+        ("model.fit(x, y)", {"epochs": 7}, "epochs=7,"),
+        ("model.fit(x, y, callbacks=stop, verbose=2)", {}, "    callbacks=stop,\n"),
+        ("model.fit(x, y, class_weight={0: 2.0})", {}, "class_weight={0: 2.0},"),
+        ("model.fit(x, y, initial_epoch=1)", {}, "initial_epoch=1,"),
+        ("model.fit(data)", {"data": STREAM}, "    data.repeat().rebatch(48, drop_remainder=True),\n"),
+        (
+            "model.fit(data)",
+            {"data": DataFacts("tf.data.Dataset", None, 7, infinite=True)},
+            "    data.rebatch(48, drop_remainder=True),\n",
+        ),
+        (
+            "model.fit(data)",
+            {"data": STREAM, "steps_per_epoch": None},
+            "data.unbatch().concatenate(data.take(1).unbatch().repeat().take(47)).batch(48, drop_remainder=True),",
+        ),
+        (
+            "model.fit(data)",
+            {"data": DataFacts("tf.data.Dataset", None, 7, dtypes=("float32", ""), batches=3)},
+            '.map(lambda x, y: (tf.cast(x, "float32"), y)),',
+        ),
+        (
+            "model.fit(data)",
+            {"data": DataFacts("PyDataset", None, 7, batches=3)},
+            "full_batches_of(lambda: shuffled(data), batch_size=48)",
+        ),
+        (
+            "model.fit(data)",
+            {"data": DataFacts("generator", None, 7, once=True)},
+            "full_batches_of(replayed(data), batch_size=48, forever=False)",
+        ),
+    ],
+)
+def test_each_form_of_data_has_its_text(fit, values, expected):
+    prefix = "w = data = stop = None\n"
+    text = script([SETUP, prefix, f"%%tpu_fit --seed 0\n{fit}"], **values)
+    compile(text, "script", "exec")
+    assert expected in text
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, "validation_data=(x[80:], y[80:]),\n    validation_batch_size=48,"),
+        ({"kind": "tpu", "replicas": 4}, "validation_data=(x[80:], y[80:]),\n    validation_batch_size=48,"),
+        (
+            {"kind": "tpu", "replicas": 8, "data": DataFacts("arrays", 80)},
+            "callbacks=[ValidateEveryRow((x[80:], y[80:]), batch_size=48)],",
+        ),
+        ({"backend": "tensorflow", "kind": "tpu", "replicas": 8}, "validation_data=(x[80:], y[80:]),"),
+    ],
+)
+def test_a_split_is_cut_off_before_the_shuffle_and_every_row_is_validated(values, expected):
+    settings = {
+        "validation": DataFacts("arrays", 20),
+        "validation_split_at": 80,
+        "validation_batch_size": 48,
+    } | values
+    text = training("model.fit(x, y, epochs=2, validation_split=0.2)", **settings)
+    assert "full_batches(x[:80], y[:80], batch_size=48, seed=0)" in text
+    assert expected in text
+    assert "validation_split" not in text
+
+
+def test_data_that_is_made_in_the_call_is_made_once():
+    text = training(
+        "model.fit(x + 1, y, validation_split=0.2)",
+        validation=DataFacts("arrays", 20),
+        validation_split_at=80,
+        validation_batch_size=48,
+    )
+    assert text.startswith("all_x = x + 1\nmodel.fit(\n    full_batches(all_x[:80], y[:80], ")
+    assert "validation_data=(all_x[80:], y[80:])," in text
+
+
+def test_own_callbacks_come_after_the_validation():
+    text = script(
+        [SETUP + "\nstop = log = print", "model.fit(x, y, validation_data=(x, y), callbacks=[stop(), log()])"],
+        kind="tpu",
+        replicas=8,
+        validation=DataFacts("arrays", 101),
+        validation_batch_size=48,
+    )
+    assert "callbacks=[ValidateEveryRow((x, y), batch_size=48), stop(), log()]," in text
+    assert "validation_data=" not in text
+
+
+def test_settings_stand_before_the_fit_with_their_reasons():
+    changes = tuple(
+        Change(rule, rule.title(), "old", "new", "Why so.", "source", "switch")
+        for rule in ("learning-rate", "precision", "jit-compile", "steps-per-execution")
+    )
+    text = training(
+        "model.fit(x, y)",
+        changes=changes,
+        learning_rate=0.002,
+        precision="bfloat16",
+        last_layers=(0,),
+        jit_compile=False,
+        steps_per_execution=4,
+    )
+    assert text.startswith(
+        "# Jit-Compile: old → new. Why so.\n"
+        "model.jit_compile = False\n"
+        "# Learning-Rate: old → new. Why so.\n"
+        "model.optimizer.learning_rate = 0.002\n"
+        "# Precision: old → new. Why so.\n"
+        'compute_in("mixed_bfloat16", model, float32_layers=[0])\n'
+        "# Steps-Per-Execution: old → new. Why so.\n"
+        "model.steps_per_execution = 4\n"
+        "model.fit(\n"
+    )
+    assert "own_rate" not in text
+
+
+def test_settings_are_put_back_when_more_is_trained():
+    cells = [SETUP, "%%tpu_fit --seed 0\nfor lot in (1, 2):\n    model.fit(x, y)"]
+    rate = Change("learning-rate", "Learning rate", "1", "2", "Why.", "source", "switch")
+    runs = [run_in(cells, 2, place=place, learning_rate=2.0, changes=(rate,)) for place in (1, 2)]
+    text = exported(cells, *runs).script()
+    assert (
+        "    own_rate = float(keras.ops.convert_to_numpy(model.optimizer.learning_rate))\n"
+        "    # Learning rate: 1 → 2. Why.\n"
+        "    model.optimizer.learning_rate = 2.0\n"
+        "    model.fit(\n"
+        "        full_batches("
+    ) in text
+    assert text.endswith("    )\n    model.optimizer.learning_rate = own_rate\n")
+
+
+def test_each_fit_of_a_loop_has_its_own_order_of_rows():
+    cells = [SETUP, "%%tpu_fit\nfor lot in (1, 2):\n    model.fit(x, y)"]
+    runs = [run_in(cells, 2, place=place, seed=None, shuffle_seed=10 * place) for place in (1, 2)]
+    text = exported(cells, *runs).script()
+    assert "shuffle_seeds = iter([10, 20])" in text
+    assert "full_batches(x, y, batch_size=48, seed=next(shuffle_seeds))," in text
+
+
+def test_one_line_with_two_settings_is_refused():
+    cells = [SETUP, "%%tpu_fit\nfor size in (1, 2):\n    model.fit(x, y, batch_size=size)"]
+    runs = [run_in(cells, 2, place=place, batch_size=place) for place in (1, 2)]
+    with pytest.raises(ExportError, match=r"Line 2 of cell 2 trained with different settings \(runs 1 and 2\)"):
+        exported(cells, *runs)
+
+
+@pytest.mark.parametrize("fit", ["model.fit(*data)", "model.fit(x, y, **settings)"])
+def test_hidden_arguments_are_refused(fit):
+    with pytest.raises(ExportError, match=r"takes its arguments from \* or \*\*"):
+        script([SETUP + "\ndata, settings = (), {}", fit])
+
+
+def test_a_setting_without_a_line_for_it_is_refused():
+    with pytest.raises(ExportError, match="shares its line with other code"):
+        training("a = 1; model.fit(x, y)", learning_rate=0.1)
+
+
+def test_changes_that_are_not_written_out_are_told():
+    change = Change("new-rule", "A new rule", "old", "new", "Why so.", "source", "switch")
+    document = exported([SETUP, FIT], run_in([SETUP, FIT], 2, changes=(change,)))
+    assert document.notes == ("A new rule (old → new) is not written out: Why so.",)
+
+
+def test_batches_as_they_come_are_told_to_differ():
+    document = exported([SETUP, FIT], run_in([SETUP, FIT], 2, full_batches=False))
+    assert "    x,\n    y,\n    batch_size=48,\n    epochs=2,\n" in document.script()
+    assert "the history is not the same" in document.notes[0]
