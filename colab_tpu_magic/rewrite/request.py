@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,16 +64,8 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
     for name in ("batch_size", "epochs", "steps_per_epoch", "validation_steps", "validation_batch_size"):
         _check_count(name, arguments[name])
     shuffle = bool(arguments["shuffle"])
-    given = arguments["batch_size"]
-    data = read_data(
-        arguments["x"],
-        arguments["y"],
-        arguments["sample_weight"],
-        arguments["class_weight"],
-        shuffle,
-        given,
-        model,
-    )
+    given, class_weight = arguments["batch_size"], arguments["class_weight"]
+    data = read_data(arguments["x"], arguments["y"], arguments["sample_weight"], class_weight, shuffle, given, model)
     _check_targets(model, data)
     validation = None
     if arguments["validation_data"] is not None:
@@ -80,6 +73,8 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         _check_validation(validation, arguments)
     elif arguments["validation_split"]:
         data, validation = split(data, float(arguments["validation_split"]))
+        if class_weight is not None:  # as in Keras, they weigh what is trained on and not what it is validated on
+            validation = replace(validation, tree=validation.tree[:2])
     batch_size = given or own_batch_size(data, arguments["steps_per_epoch"])
     if not isinstance(data, ArraySource):
         _check_stream(data, arguments)

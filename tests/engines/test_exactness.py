@@ -6,11 +6,12 @@ import keras
 import numpy as np
 import pytest
 
+from .data_forms import DATA, beside
 from .models import dense, rows, training
 
 # A metric of one's own may depend on how rows are split; the one here does not.
 pytestmark = pytest.mark.filterwarnings("ignore:A loss or metric of this model may be no mean")
-COUNTS = (1, 3, 7, 8, 9, 127, 129, 1003)
+COUNTS = (1, 7, 8, 9, 127, 128, 129, 1003)
 
 
 class CountsRows(keras.metrics.Metric):
@@ -27,31 +28,85 @@ class CountsRows(keras.metrics.Metric):
         return keras.ops.convert_to_tensor(self.seen)
 
 
+def share_of_first_class(y_true, y_pred):
+    """A metric that is a function: one value a row."""
+    return y_pred[:, 0]
+
+
+class AreaUnderCurve(keras.metrics.AUC):
+    """The AUC of the second of two classes."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        super().update_state(y_true, y_pred[:, 1:], sample_weight)
+
+
+def with_many_metrics():
+    """Return a model whose metrics are strings, functions and classes, weighted and not."""
+    return dense(
+        metrics=["accuracy", AreaUnderCurve(name="auc"), share_of_first_class, CountsRows()],
+        weighted_metrics=[
+            keras.metrics.SparseCategoricalAccuracy(name="weighted"),
+            AreaUnderCurve(name="weighted_auc"),
+        ],
+    )
+
+
+# The number of rows, the form the data comes in, and whether rows weigh differently: each pair of neighbours once.
+FORMS = ("numpy", "PyDataset", "generator", "sparse", "tf.data", "function returning arrays", "pandas", "grain rows")
+EXACT = [(count, FORMS[at], at % 2 == 0) for at, count in enumerate(COUNTS)]
+EXACT += [(count, FORMS[-1 - at], at % 2 == 0) for at, count in enumerate(COUNTS)]
+
+
 @pytest.fixture(scope="module")
 def trained():
     x, y = rows()
-    model = dense(metrics=["accuracy", CountsRows()])
+    model = with_many_metrics()
     with training():
         model.fit(x, y, epochs=1)
     return model
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_evaluate_counts_every_row_once(trained, count):
+@pytest.fixture(scope="module")
+def at_home(trained):
+    """Return what plain Keras says of the first rows, in one batch; each is asked for once."""
+    known = {}
+
+    def ask(count, weighted):
+        if (count, weighted) not in known:
+            given = beside(*rows(count), weights(count) if weighted else None)
+            known[count, weighted] = trained.evaluate(**given, verbose=0, return_dict=True, batch_size=2048)
+        return known[count, weighted]
+
+    return ask
+
+
+def weights(count):
+    return np.linspace(0.1, 2, count).astype("float32")
+
+
+@pytest.mark.parametrize(("count", "form", "weighted"), EXACT)
+def test_evaluate_counts_every_row_once_in_every_form(trained, at_home, count, form, weighted):
+    if DATA[form].needs:
+        pytest.importorskip(DATA[form].needs)
+    given = DATA[form].give(*rows(count), weights(count) if weighted else None)
+    with training():
+        there = trained.evaluate(**given, verbose=0, return_dict=True)
+    assert there["rows"] == count
+    home = at_home(count, weighted)
+    assert list(there) == list(home)
+    for name, value in home.items():
+        assert there[name] == pytest.approx(value, rel=2e-6, abs=2e-6), name
+    if weighted and count == 1003:
+        assert abs(there["accuracy"] - there["weighted"]) > 1e-4, "one of them weighs the rows"
+
+
+@pytest.mark.parametrize(("count", "form"), [(count, form) for count, form, _ in EXACT[: len(FORMS)]])
+def test_predict_returns_every_row_in_order_in_every_form(trained, count, form):
+    if DATA[form].needs:
+        pytest.importorskip(DATA[form].needs)
     x, y = rows(count)
     with training():
-        there = trained.evaluate(x, y, verbose=0, return_dict=True)
-    home = trained.evaluate(x, y, verbose=0, return_dict=True, batch_size=2048)
-    assert there["rows"] == count
-    assert there["accuracy"] == pytest.approx(home["accuracy"], abs=1e-6)
-    assert there["loss"] == pytest.approx(home["loss"], rel=2e-6, abs=1e-6)
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_predict_returns_every_row_in_order(trained, count):
-    x, _ = rows(count)
-    with training():
-        there = trained.predict(x, verbose=0)
+        there = trained.predict(DATA[form].give(x, y, None)["x"], verbose=0)
     assert there.shape == (count, 2)
     np.testing.assert_allclose(there, trained.predict(x, verbose=0), atol=1e-6)
 
@@ -75,15 +130,6 @@ def test_validation_inside_a_fit_counts_every_row_once(count):
     with training():
         history = model.fit(x, y, epochs=2, validation_data=(x[:count], y[:count])).history
     assert history["val_rows"] == [count, count]
-
-
-def test_sample_weights_count_in_evaluation(trained):
-    x, y = rows(101)
-    weight = np.linspace(0, 2, 101).astype("float32")
-    with training():
-        there = trained.evaluate(x, y, sample_weight=weight, verbose=0, return_dict=True)
-    home = trained.evaluate(x, y, sample_weight=weight, verbose=0, return_dict=True, batch_size=128)
-    assert there["loss"] == pytest.approx(home["loss"], rel=1e-5)
 
 
 def test_steps_limits_the_rows_of_evaluate_and_predict(trained):

@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 
+from colab_tpu_magic.errors import DataError
+
 from .models import changed, dense, rows, training
 
 
@@ -176,3 +178,76 @@ def test_metric_with_a_value_per_class_stays_out_of_the_chart_and_in_the_history
     assert run.status == "completed"
     assert [len(value) for value in run.history["val_f1_score"]] == [2, 2]
     assert list(run.train) == ["loss"] and list(run.validation) == ["loss"]
+
+
+def test_a_generator_cell_says_how_it_is_read(runtime):
+    def batches():
+        for piece in range(10):
+            yield tuple(part[piece * 48 : piece * 48 + 48] for part in rows(480))
+
+    model = dense()
+    with training(batch_size=64) as cell:
+        model.fit(batches, epochs=2, validation_data=batches, class_weight={0: 2.0})
+        assert model.predict(batches, verbose=0).shape == (480, 2)
+    assert changed(cell.runs[0])["input-pipeline"] == (
+        "generator function as it is",
+        "read in a thread, batches of 64 cut from it, 3 ahead",
+    )
+    assert changed(cell.runs[0])["static-shapes"] == ("batches of 48", "batches of 64, every one full")
+    assert len(cell.runs[0].history["val_loss"]) == 2
+
+
+def test_sparse_rows_say_how_they_become_dense_and_can_be_refused():
+    import scipy.sparse
+
+    x, y = rows(64)
+    with training() as cell:
+        dense().fit(scipy.sparse.csr_matrix(x), y)
+        assert changed(cell.runs[0])["dense-arrays"] == (
+            "x: sparse rows (csr_matrix)",
+            "each batch made dense as it is gathered",
+        )
+    with training(no=("dense-arrays",)), pytest.raises(DataError) as caught:
+        dense().fit(scipy.sparse.csr_matrix(x), y)
+    assert caught.value.type_next == "x = x.toarray()"
+
+
+def test_steps_without_a_batch_size_divide_the_rows_as_in_keras():
+    x, y = rows(480)
+    with training(batch_size="keep") as cell:
+        dense().fit(x, y, steps_per_epoch=10)
+    assert (cell.runs[0].global_batch_size, cell.runs[0].step) == (48, 10)
+
+
+def test_generators_go_on_from_fit_to_fit_and_from_validation_to_validation():
+    x, y = rows(64)
+    trained_on, validated_on = [], []
+
+    def endless(seen):
+        for number in range(1000):
+            seen.append(number)
+            yield x, y
+
+    train, validate = endless(trained_on), endless(validated_on)
+    model = dense()
+    with training(batch_size="keep", steps_per_execution="keep"):
+        for _ in range(2):
+            model.fit(train, steps_per_epoch=3, epochs=2, validation_data=validate, validation_steps=2)
+    assert trained_on == list(range(12))
+    assert validated_on == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"validation_split": 0.1}, "validation_split needs arrays, and x is a PyDataset."),
+        ({"epochs": 2, "validation_data": (one for one in [rows(64)])}, "The generator of validation_data can be read"),
+        ({"x": (one for one in [rows(64)]), "epochs": 2}, "The generator can be read only once"),
+        ({"class_weight": {0: 1.0}, "x": rows(64)[0], "y": {"a": rows(64)[1]}}, "class_weight needs a single array"),
+    ],
+)
+def test_what_no_epoch_could_be_made_of_is_refused_before_the_training(arguments, what):
+    arguments = {"x": Pieces()} | arguments
+    with training() as cell, pytest.raises(DataError) as caught:
+        dense().fit(**arguments)
+    assert caught.value.what.startswith(what) and not cell.runs
