@@ -127,7 +127,7 @@ def read_validation(validation_data: Any, model: Any = None, batch_size: int | N
                 type_next="validation_data=(x_test, y_test)",
             )
         return read_data(*validation_data)
-    return read_data(validation_data, model=model, batch_size=batch_size)
+    return read_data(validation_data, model=model, batch_size=batch_size, ahead=False)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:

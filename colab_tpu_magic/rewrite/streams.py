@@ -27,6 +27,7 @@ def read_data(
     shuffle: bool = False,
     model: Any = None,
     batch_size: int | None = None,
+    ahead: bool = True,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
@@ -38,6 +39,7 @@ def read_data(
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
         model: The model that gets the data, where it is known.
         batch_size: The call's batch size, for a dataset of single rows.
+        ahead: Whether to read a few batches ahead to learn which lengths vary; one batch otherwise.
 
     Raises:
         DataError: When the data cannot be used.
@@ -57,7 +59,7 @@ def read_data(
         for element in stream.open():
             yield _as_batch(element, form, class_weight)
 
-    looked = _looked_at(open_packed(), ahead=bool(stream.free))
+    looked = _looked_at(open_packed(), ahead and bool(stream.free))
     first = looked[0] if looked else None
     if first is None:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
