@@ -110,6 +110,18 @@ def test_padding_is_proven_only_where_every_layer_passes_the_mask_on():
     assert padding_for(values) == Padding(-1.0, "the model masks -1 (Masking)")
     lost = models.Sequential([embedding, layers.Conv1D(2, 3), layers.GlobalAveragePooling1D()])
     assert padding_for(lost) == Padding(0.0)
+    nested = models.Sequential([embedding, models.Sequential([layers.Bidirectional(layers.GRU(2)), layers.Dense(1)])])
+    assert padding_for(nested).proof
+
+    class Own(models.Model):
+        def __init__(self):
+            super().__init__()
+            self.embedding = embedding
+
+        def call(self, inputs):
+            return self.embedding(inputs)[:, -1]
+
+    assert padding_for(Own()) == Padding(0.0)
     assert padding_for(models.Sequential([layers.Embedding(5, 2)])) == padding_for(None) == Padding()
 
 
