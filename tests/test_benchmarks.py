@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.dashboard.contenders import CONTENDERS, NONE, Contender, nobody
 from benchmarks.dashboard.figures import Pair, Shape, per_batch_and_epoch
+from benchmarks.images import CUT, SCALED, report
 from benchmarks.real_fit import STEPS, TRIAL_EPOCHS, epochs_for
 from benchmarks.report import headline, markdown_table, spread
 
@@ -91,3 +92,13 @@ def test_the_headline_says_how_busy_the_machine_was():
 def test_a_fit_is_long_enough_after_its_first_epoch():
     assert epochs_for(5.0, {"fastest_step_seconds": 0.5 / STEPS}) == 11
     assert epochs_for(5.0, {"fastest_step_seconds": 60.0 / STEPS}) == 1 + TRIAL_EPOCHS
+
+
+def test_image_rates_are_set_against_keras_within_each_repeat():
+    found = {
+        SCALED: [{"wall": 10.0, "core": 20.0}, {"wall": 40.0, "core": 20.0}],
+        CUT: [{"wall": 5.0, "core": 10.0}] * 2,
+        "ours": [{"wall": 20.0, "core": 40.0}, {"wall": 40.0, "core": 60.0}],
+    }
+    last = report(found).splitlines()[-1]
+    assert last == "| ours | 30 | 50 | 1.50 (1.00–2.00) | 2.50 (2.00–3.00) | 5.00 (4.00–6.00) |"

@@ -10,30 +10,68 @@ import numpy as np
 from ..errors import DataError
 
 
-def decoded(
-    paths: Sequence[str], batch_size: int, size: tuple[int, int], channels: int, crop: bool
-) -> Iterator[np.ndarray]:
-    """Yield decoded images in the order of their paths, ``(batch_size, height, width, channels)`` uint8.
+class Decoder:
+    """Decode images of a size, pass after pass; what TensorFlow traces is traced once.
 
-    Raises:
-        DataError: When a file is no image, with its path.
+    Where all files are called JPEG and only the middle is wanted, it is taken for granted that they
+    are and are large enough, which saves TensorFlow two branches an image; the first that is not
+    ends that for good.
+
+    Args:
+        size: ``(height, width)``.
+        channels: 1 or 3.
+        crop: Cut the middle out rather than scale the whole.
+        jpeg: Whether all files are called JPEG.
     """
+
+    def __init__(self, size: tuple[int, int], channels: int, crop: bool, jpeg: bool) -> None:
+        self._careful = _traced(decoder(size, channels, crop))
+        self._decode = _traced(_only_cut(size, channels)) if crop and jpeg else self._careful
+
+    def batches(self, paths: Sequence[str], batch_size: int) -> Iterator[np.ndarray]:
+        """Yield images in the order of their paths, ``(batch_size, height, width, channels)`` uint8.
+
+        Raises:
+            DataError: When a file is no image, with its path.
+        """
+        import tensorflow as tf
+
+        start = 0
+        while start < len(paths):
+            decode, rest = self._decode, list(paths[start:])
+            files = tf.data.Dataset.from_tensor_slices(rest)
+            # Called in a function of Python's own: a traced one alone is not taken apart by tf.data.
+            images = files.map(lambda path, f=decode: f(path), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+            try:
+                for batch in images.batch(batch_size).prefetch(2).as_numpy_iterator():
+                    start += len(batch)
+                    yield batch
+            except tf.errors.OpError as error:
+                if decode is self._careful:
+                    # What is decoded in parallel may be ahead of the batch that was asked for.
+                    raise _named(rest, decode, error) from None
+                self._decode = self._careful
+
+
+def _traced(decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
     import tensorflow as tf
 
-    files = tf.data.Dataset.from_tensor_slices(list(paths))
-    images = files.map(decoder(size, channels, crop), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-    batches = images.batch(batch_size).prefetch(2).as_numpy_iterator()
-    start = 0
-    while True:
-        try:
-            batch = next(batches, None)
-        except tf.errors.OpError as error:
-            # Whatever is decoded in parallel may be ahead of the batch that was asked for.
-            raise _named(paths[start:], decoder(size, channels, crop), error) from None
-        if batch is None:
-            return
-        start += len(batch)
-        yield batch
+    traced = tf.function(decode, input_signature=[tf.TensorSpec((), tf.string)]).get_concrete_function()
+    return lambda path: traced(path)
+
+
+def _only_cut(size: tuple[int, int], channels: int) -> Callable[[Any], Any]:
+    """Return the function from the path of a JPEG file to its middle."""
+    import tensorflow as tf
+
+    def decode(path: Any) -> Any:
+        contents = tf.io.read_file(path)
+        shape = tf.io.extract_jpeg_shape(contents)
+        top, left = (shape[0] - size[0]) // 2, (shape[1] - size[1]) // 2
+        image = tf.io.decode_and_crop_jpeg(contents, [top, left, *size], channels=channels, dct_method="INTEGER_FAST")
+        return tf.ensure_shape(image, (*size, channels))
+
+    return decode
 
 
 def decoder(size: tuple[int, int], channels: int, crop: bool) -> Callable[[Any], Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DataError
 from ..rewrite.done import Done
 from .cache import DecodedCache, cache_for
-from .decode import decoded
+from .decode import Decoder
 from .folders import Listing, listing, split
 from .notes import FileNotes, with_notes
 
@@ -78,7 +78,9 @@ def images(
         )
     shape = (*size, CHANNELS[color_mode])
     kept, said = cache_for(len(files.paths), shape) if cache else (None, "not cached: cache=False")
-    reader = Images(files, _targets(files, labels), shape, crop, shuffle, _seed(seed), kept)
+    jpeg = all(path.lower().endswith((".jpg", ".jpeg")) for path in files.paths)
+    decoder = Decoder(size, shape[2], crop, jpeg)
+    reader = Images(files, _targets(files, labels), shape, decoder, shuffle, _seed(seed), kept)
     cut = "the middle cut out while decoding" if crop else "scaled to one size"
     after = f"decoded in parallel as uint8, {cut}; {said}"
     done = Done(
@@ -101,7 +103,7 @@ class Images:
         files: What to read.
         targets: One per file, ``(files,)`` or ``(files, classes)``, or None.
         shape: ``(height, width, channels)`` of each image.
-        crop: Whether to cut rather than scale.
+        decoder: Decodes the files.
         shuffle: Whether each pass has a new order.
         seed: Of the orders.
         cache: Where decoded images are kept, or None.
@@ -111,7 +113,7 @@ class Images:
     files: Listing
     targets: np.ndarray | None
     shape: tuple[int, int, int]
-    crop: bool
+    decoder: Decoder
     shuffle: bool
     seed: int
     cache: DecodedCache | None = None
@@ -137,7 +139,7 @@ class Images:
         """Yield batches of row numbers as images: those in the cache from there, the others decoded in one go."""
         missing = [self.cache is None or not self.cache.has(rows) for rows in batches]
         paths = [self.files.paths[at] for rows, away in zip(batches, missing, strict=True) if away for at in rows]
-        fresh = decoded(paths, len(batches[0]), self.shape[:2], self.shape[2], self.crop) if paths else iter(())
+        fresh = self.decoder.batches(paths, len(batches[0])) if paths else iter(())
         for rows, away in zip(batches, missing, strict=True):
             if away:
                 pixels = next(fresh)

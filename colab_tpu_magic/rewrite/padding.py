@@ -23,16 +23,25 @@ def padding_for(model: Any) -> Padding:
 
     if model is None:
         return Padding()
-    holders = keras.Model | keras.layers.InputLayer
-    layers = [layer for layer in model._flatten_layers(include_self=False) if not isinstance(layer, holders)]
-    makers = [(layer, value) for layer in layers if (value := _mask_value(layer)) is not None]
+    every = model._flatten_layers(include_self=False)
+    makers = [(layer, value) for layer in every if (value := _mask_value(layer)) is not None]
     if len({value for _, value in makers}) != 1:
         return Padding()
     maker, value = makers[0]
-    if not all(layer.supports_masking for layer in layers):
+    if not _passes_masks_on(model):
         return Padding(value)
     name = type(maker).__name__ + (" mask_zero" if isinstance(maker, keras.layers.Embedding) else "")
     return Padding(value, f"the model masks {value:g} ({name})")
+
+
+def _passes_masks_on(layer: Any) -> bool:
+    """Return whether a mask reaches every layer that follows; what a model's own ``call`` does is not known."""
+    import keras
+
+    if not isinstance(layer, keras.Model):
+        return isinstance(layer, keras.layers.InputLayer) or bool(layer.supports_masking)
+    own_call = not type(layer).__module__.startswith("keras.")
+    return not own_call and all(map(_passes_masks_on, layer.layers))
 
 
 def _mask_value(layer: Any) -> float | None:

@@ -122,8 +122,8 @@ def read_validation(validation_data: Any, batch_size: int | None = None, model: 
                 type_next="validation_data=(x_test, y_test)",
             )
         x, y, sample_weight = (*validation_data, None, None)[:3]
-        return read_data(x, y, sample_weight, batch_size=batch_size, model=model)
-    return read_data(validation_data, batch_size=batch_size, model=model)
+        return read_data(x, y, sample_weight, batch_size=batch_size, model=model, ahead=False)
+    return read_data(validation_data, batch_size=batch_size, model=model, ahead=False)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:

@@ -30,6 +30,7 @@ def read_data(
     shuffle: bool = False,
     batch_size: int | None = None,
     model: Any = None,
+    ahead: bool = True,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
@@ -42,6 +43,7 @@ def read_data(
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
         batch_size: The call's, for a dataset of single rows and for a function that asks for it.
         model: The model that gets the data, where it is known.
+        ahead: Whether to read a few batches ahead to learn which lengths vary; one batch otherwise.
 
     Raises:
         DataError: When the data cannot be used.
@@ -74,7 +76,7 @@ def read_data(
             yield _as_batch(element, form, class_weight, noted)
 
     first_pass = packed(iter(stream.open()), conversions)
-    looked = _looked_at(first_pass, ahead=bool(stream.free))
+    looked = _looked_at(first_pass, ahead and bool(stream.free))
     if not looked:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
     first, found = looked[0], tuple(dict.fromkeys(conversions))

@@ -191,7 +191,7 @@ class Interceptor:
 
     def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
         self.calls += 1
-        source = read_data(x, y, sample_weight, model=model, batch_size=batch_size)
+        source = read_data(x, y, sample_weight, model=model, batch_size=batch_size, ahead=False)
         if "static-shapes" not in self.options.no:
             source = in_buckets(source, only_proven=True)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]

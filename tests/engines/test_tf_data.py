@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from colab_tpu_magic.errors import DataError
 from colab_tpu_magic.training.findings import findings
 
 from .models import changed, dense, rows, training
@@ -135,3 +136,13 @@ def test_a_dataset_of_unknown_shape_trains():
         model.fit(dataset, batch_size=16, epochs=2)
     assert cell.runs[0].step == 14
     assert cell.runs[0].batch_shapes == 1
+
+
+@pytest.mark.only("tensorflow")
+def test_a_distributed_dataset_is_refused_with_the_line_to_type(runtime):
+    if runtime.replicas == 1:
+        pytest.skip("one device has no strategy")
+    dataset = tf.data.Dataset.from_tensor_slices(rows(16)).batch(8)
+    with training(), pytest.raises(DataError, match="is a distributed dataset") as caught:
+        dense().fit(runtime.engine.strategy.experimental_distribute_dataset(dataset))
+    assert caught.value.type_next == "model.fit(dataset)"

@@ -8,7 +8,7 @@ import pytest
 
 import colab_tpu_magic as tpu
 from colab_tpu_magic.errors import DataError
-from colab_tpu_magic.files import images as module
+from colab_tpu_magic.files.decode import Decoder
 from colab_tpu_magic.files.notes import notes_of
 from colab_tpu_magic.rewrite.streams import read_data
 
@@ -73,6 +73,23 @@ def test_the_middle_is_cut_out_while_decoding(folder):
         assert np.abs(whole[top : top + 32, left : left + 24] - cut)[2:-2, 2:-2].max() <= 2
 
 
+def test_a_folder_of_jpegs_alone_is_cut_the_same_also_where_one_is_none_or_too_small(folder, tmp_path):
+    (tmp_path / "a").mkdir()
+    paths = [path for path in tpu.images(folder, shuffle=False).file_paths if path.endswith("jpg")]
+    for at, path in enumerate(paths):
+        tf.io.gfile.copy(path, str(tmp_path / "a" / f"{at}.jpg"))
+    sure, _ = all_of(tpu.images(tmp_path, (32, 24), 2, crop=True, shuffle=False))
+    careful, _ = all_of(tpu.images(folder, (32, 24), 2, crop=True, shuffle=False))
+    jpegs = [at for at, path in enumerate(tpu.images(folder, shuffle=False).file_paths) if path.endswith("jpg")]
+    np.testing.assert_array_equal(sure, careful[jpegs])
+    tf.io.write_file(str(tmp_path / "a" / "3.jpg"), tf.io.encode_png(np.full((40, 40, 3), 9, "uint8")))
+    tf.io.write_file(str(tmp_path / "a" / "5.jpg"), tf.io.encode_jpeg(np.full((8, 8, 3), 9, "uint8")))
+    mixed, _ = all_of(tpu.images(tmp_path, (32, 24), 2, crop=True, shuffle=False))
+    assert (mixed[3] == 9).all() and (mixed[5] == 9).all()
+    others = [at for at in range(len(jpegs)) if at not in (3, 5)]
+    np.testing.assert_array_equal(mixed[others], sure[others])
+
+
 def test_an_image_smaller_than_the_cut_is_scaled_to_cover_it(folder):
     x, _ = all_of(tpu.images(folder, (60, 96), 4, crop=True, shuffle=False))
     assert x.shape == (11, 60, 96, 3)
@@ -82,23 +99,31 @@ def test_an_image_smaller_than_the_cut_is_scaled_to_cover_it(folder):
 
 
 def test_every_image_is_seen_once_an_epoch_in_an_order_that_the_seed_fixes(folder):
-    plain, _ = all_of(tpu.images(folder, (8, 8), shuffle=False))
+    plain, labels = all_of(tpu.images(folder, (8, 8), shuffle=False))
     known = {image.tobytes(): at for at, image in enumerate(plain)}
     orders = []
     for seed in (1, 1, 2):
         dataset = tpu.images(folder, (8, 8), 4, seed=seed)
-        by_name = {path: at for at, path in enumerate(tpu.images(folder, shuffle=False).file_paths)}
         for _ in range(2):
-            orders.append([known[image.tobytes()] for image in all_of(dataset)[0]])
-            assert sorted(orders[-1]) == list(range(11)) == sorted(by_name.values())
+            pixels, targets = all_of(dataset)
+            orders.append([known[image.tobytes()] for image in pixels])
+            assert sorted(orders[-1]) == list(range(11))
+            np.testing.assert_array_equal(targets, labels[orders[-1]])
     assert orders[0] == orders[2] and orders[1] == orders[3]
     assert orders[0] != orders[1] and orders[0] != orders[4]
 
 
+def counting(monkeypatch):
+    """Return a list that gets the number of files of each pass that decodes."""
+    decodes, original = [], Decoder.batches
+    monkeypatch.setattr(
+        Decoder, "batches", lambda self, paths, size: decodes.append(len(paths)) or original(self, paths, size)
+    )
+    return decodes
+
+
 def test_the_second_epoch_decodes_nothing(folder, monkeypatch):
-    decodes = []
-    original = module.decoded
-    monkeypatch.setattr(module, "decoded", lambda paths, *rest: decodes.append(len(paths)) or original(paths, *rest))
+    decodes = counting(monkeypatch)
     data = read_data(tpu.images(folder, (8, 8), 4, seed=0))
     epochs = [list(data.of_size(4, False, "keep")) for _ in range(3)]
     # A first batch is read to learn the shapes, and what it decoded is in the cache.
@@ -108,9 +133,7 @@ def test_the_second_epoch_decodes_nothing(folder, monkeypatch):
 
 
 def test_without_a_cache_each_epoch_decodes(folder, monkeypatch):
-    decodes = []
-    original = module.decoded
-    monkeypatch.setattr(module, "decoded", lambda paths, *rest: decodes.append(len(paths)) or original(paths, *rest))
+    decodes = counting(monkeypatch)
     dataset = tpu.images(folder, (8, 8), 4, cache=False)
     assert "not cached: cache=False" in notes_of(dataset).done[0].after
     for _ in range(2):

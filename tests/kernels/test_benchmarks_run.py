@@ -50,3 +50,16 @@ def test_a_real_fit_is_timed_after_its_first_epoch():
     assert 0 < found["step_cpu_seconds"] < 2.0
     assert 0 < found["loss"] < 1
     assert found["sent_bytes"] > 10_000
+
+
+def test_images_are_read_in_every_way_that_is_compared(measuring_kernel, tmp_path):
+    code = f"""
+from pathlib import Path
+from benchmarks.images import make_folder, rates_of, ways
+make_folder(Path({str(tmp_path)!r}), 8)
+rates = {{name: rates_of(make()) for name, make in ways({str(tmp_path)!r}).items()}}
+"""
+    run_cell(measuring_kernel, code)
+    rates = value_of(measuring_kernel, "rates")
+    assert len(rates) == 5
+    assert all(one["wall"] > 0 and one["core"] > 0 for one in rates.values())

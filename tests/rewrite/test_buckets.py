@@ -96,3 +96,44 @@ def test_it_is_said_whether_padding_can_change_results():
     assert "changes no result: the model masks 0" in padding_why(proven, 2)
     assert "pads its batches with 0 itself" in padding_why(Lengths(((1,),), seen, self_padded=True), 2)
     assert "can change results" in padding_why(Lengths(((1,),), seen), 2)
+
+
+def test_padding_is_proven_only_where_every_layer_passes_the_mask_on():
+    from keras import layers, models
+
+    from colab_tpu_magic.rewrite.padding import padding_for
+
+    embedding = layers.Embedding(5, 2, mask_zero=True)
+    masked = models.Sequential([embedding, layers.LSTM(3), layers.Dense(1)])
+    assert padding_for(masked) == Padding(0.0, "the model masks 0 (Embedding mask_zero)")
+    values = models.Sequential([layers.Input((None, 2)), layers.Masking(-1.0), layers.LSTM(3)])
+    assert padding_for(values) == Padding(-1.0, "the model masks -1 (Masking)")
+    lost = models.Sequential([embedding, layers.Conv1D(2, 3), layers.GlobalAveragePooling1D()])
+    assert padding_for(lost) == Padding(0.0)
+    nested = models.Sequential([embedding, models.Sequential([layers.Bidirectional(layers.GRU(2)), layers.Dense(1)])])
+    assert padding_for(nested).proof
+
+    class Own(models.Model):
+        def __init__(self):
+            super().__init__()
+            self.embedding = embedding
+
+        def call(self, inputs):
+            return self.embedding(inputs)[:, -1]
+
+    assert padding_for(Own()) == Padding(0.0)
+    assert padding_for(models.Sequential([layers.Embedding(5, 2)])) == padding_for(None) == Padding()
+
+
+def test_evaluation_is_padded_only_where_that_is_proven():
+    from dataclasses import replace
+
+    from colab_tpu_magic.rewrite.padding import in_buckets
+    from colab_tpu_magic.rewrite.sources import StreamSource
+
+    lengths = lengths_of([batch(2, 3), batch(2, 12)], ((1,), ()))
+    source = StreamSource("any", lambda: iter([batch(2, 3)]), batch(2, 3), 2, lengths=lengths)
+    assert in_buckets(source, only_proven=True) is source
+    assert in_buckets(source).buckets.longest == [16]
+    proven = replace(source, lengths=replace(lengths, padding=Padding(0.0, "masked")))
+    assert [one[0].shape for one in in_buckets(proven, only_proven=True).of_size(2, False, "keep")] == [(2, 8)]

@@ -111,6 +111,12 @@ def test_padded_batches_of_several_lengths_join_without_losing_a_row():
     assert [int((row != 0).sum()) for batch in joined for row in batch[0]] == lengths
 
 
+def test_only_a_training_is_read_ahead():
+    dataset = slices(RAGGED, Y).batch(2)
+    assert len(read_data(dataset).lengths.seen) == 6
+    assert len(read_data(dataset, ahead=False).lengths.seen) == 1
+
+
 def test_sparse_tensors_are_written_out():
     dense = np.eye(6, dtype="float32")
     data = read_data(slices(tf.sparse.from_dense(dense), Y[:6]).batch(4))
