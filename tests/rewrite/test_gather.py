@@ -193,9 +193,8 @@ def test_an_order_that_fails_is_told_to_the_reader():
         raise ValueError("order")
 
     batches = ahead(Gathered(array_source(*numbered()), indices()))
-    next(batches)
     with pytest.raises(ValueError, match="order"):
-        next(batches)
+        list(batches)
 
 
 def test_the_threads_end_when_nobody_reads_any_more():
@@ -223,3 +222,13 @@ def test_gathering_by_the_reader_counts_as_waiting_unless_the_device_is_at_work(
     for _ in range(50):
         next(batches)
     assert busy.seconds == 0.0
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 1), (64, 7), (64, 5000)])
+def test_small_batches_gathered_in_one_go_are_cut_apart_again(size, width):
+    x, y = numbered(width=width)
+    rows = orders(70, size)
+    source = ArraySource((x, y), ROWS)
+    assert (len(Gathered(source, iter(rows)).next_indices()) > 1) == (width < 5000)
+    seen = [(images[:, 0].tolist(), labels.tolist()) for images, labels in ahead(Gathered(source, iter(rows)))]
+    assert seen == [(index.tolist(), index.tolist()) for index in rows]
