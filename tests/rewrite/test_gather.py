@@ -232,3 +232,17 @@ def test_small_batches_gathered_in_one_go_are_cut_apart_again(size, width):
     assert (len(Gathered(source, iter(rows)).next_indices()) > 1) == (width < 5000)
     seen = [(images[:, 0].tolist(), labels.tolist()) for images, labels in ahead(Gathered(source, iter(rows)))]
     assert seen == [(index.tolist(), index.tolist()) for index in rows]
+
+
+def test_batches_that_tensorflow_took_and_keeps_never_change():
+    tf = pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    x, y = numbered(width=1024)
+    feed = training_feed(array_source(x, y), 100, True, 0, True, 3)
+    feed.waits.handing = True
+    expected = list(islice(index_batches(ROWS, 100, True, 0), 25))
+    kept = [images for images, _ in FeedAdapter(feed).get_tf_dataset().take(25)]
+    for images, index in zip(kept, expected, strict=True):
+        assert isinstance(images, tf.Tensor)
+        np.testing.assert_array_equal(images.numpy(), x[index])

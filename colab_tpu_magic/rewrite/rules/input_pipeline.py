@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..buffers import SLOTS
 from ..feed import PREFETCH
 from ..prepared import PreparedFit
 from ..sources import ArraySource
@@ -32,7 +33,7 @@ class InputPipeline(Rule):
                 "rows picked as Keras does",
                 "all rows shuffled" if prepared.request.shuffle else "rows in order",
             )
-            after = f"{order}, gathered in bulk, {PREFETCH} batches ahead"
+            after = f"{order}, gathered in bulk ahead, at most {SLOTS} batches in memory"
         else:
             before, after = f"{prepared.data.form} as it is", f"{PREFETCH} batches ahead"
         return prepared.but(self.change(before, after), prefetch=PREFETCH)
