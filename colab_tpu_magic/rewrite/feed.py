@@ -38,6 +38,7 @@ class Feed:
         waits: Counts how long the device waited for the batches.
         shapes: The different shapes of batches met, at most a hundred.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
+        gathers: Whether rows are gathered ahead by threads of its own, whichever backend reads them.
     """
 
     open: Callable[[], Iterator[Batch]]
@@ -54,6 +55,7 @@ class Feed:
     waits: Waits = field(default_factory=Waits)
     shapes: set[Any] = field(default_factory=set)
     cut: bool = False
+    gathers: bool = False
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
 
@@ -82,7 +84,7 @@ class Feed:
                 return prefetched(batches, self.prefetch, self.interrupted, self.waits)
             return self.waits.watched(batches)
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
-        if self.prefetch and isinstance(batches, Gathered):
+        if self.gathers and isinstance(batches, Gathered):
             return prefetched(batches, self.prefetch, threading.Event())
         return batches
 
