@@ -95,7 +95,7 @@ class _Gathering:
             pass
 
     def make(self, wait: bool = False) -> bool:
-        """Gather the next batch; return whether there was one, and memory for it."""
+        """Gather the next batch, or several small ones; return whether there was one, and memory for it."""
         ring = self.gathered.ring
         memory = None if self.ended else ring.lend(self._largest, wait)
         if memory is None:
@@ -105,19 +105,19 @@ class _Gathering:
                 return False
             number, self.begun = self.begun, self.begun + 1
             try:
-                index = next(self.gathered.indices, None)
+                indices = self.gathered.next_indices()
             except BaseException as error:  # handed to the thread that reads
                 return self._end(number, error)
-            if index is None:
+            if not indices:
                 return self._end(number, _END)
         try:
-            size = self.gathered.bytes_of(len(index))
+            size = self.gathered.bytes_of(sum(map(len, indices)))
             if len(memory) < size:
                 self._largest = max(self._largest, size)
                 memory = None  # back to the ring, which has the same piece larger
                 while (memory := ring.lend(size)) is None:
                     ring.grow()
-            self.ready.put((number, self.gathered.gather(index, memory)))
+            self.ready.put((number, self.gathered.gather(indices, memory)))
         except BaseException as error:
             self.ready.put((number, error))
         return True
@@ -146,8 +146,9 @@ class _Gathering:
                     return
                 if isinstance(item, BaseException):
                     raise item
-                yield item
-                del item
+                item.reverse()
+                while item:
+                    yield item.pop()
         finally:
             self.close()
 

@@ -38,6 +38,7 @@ def training_feed(
                 batch_size,
                 None,
                 prefetch,
+                gathers=prefetch > 0,
             )
         passes = iter(range(2**62))
 
@@ -46,7 +47,15 @@ def training_feed(
             order = rng.permutation(source.rows) if shuffle else np.arange(source.rows)
             return Gathered(source, (order[i : i + batch_size] for i in range(0, source.rows, batch_size)))
 
-        return Feed(one_pass, source.example, batch_size, None, -(-source.rows // batch_size), prefetch)
+        return Feed(
+            one_pass,
+            source.example,
+            batch_size,
+            None,
+            -(-source.rows // batch_size),
+            prefetch,
+            gathers=prefetch > 0,
+        )
     stream = source
     as_they_come = not full and batch_size == stream.batch_size
 

@@ -40,6 +40,7 @@ class Feed:
         shapes: The different shapes of batches met, at most a hundred.
         free_axes: Of each flattened array, the axes whose length may differ from batch to batch; empty for none.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
+        gathers: Whether rows are gathered ahead by threads of its own, whichever backend reads them.
     """
 
     open: Callable[[], Iterator[Batch]]
@@ -58,6 +59,7 @@ class Feed:
     shapes: set[Any] = field(default_factory=set)
     cut: bool = False
     free_axes: tuple[tuple[int, ...], ...] = ()
+    gathers: bool = False
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
 
@@ -86,7 +88,7 @@ class Feed:
                 return prefetched(batches, self.prefetch, self.interrupted, self.waits)
             return self.waits.watched(batches)
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
-        if self.prefetch and isinstance(batches, Gathered):
+        if self.gathers and isinstance(batches, Gathered):
             return prefetched(batches, self.prefetch, threading.Event())
         return batches
 

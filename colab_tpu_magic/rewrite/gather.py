@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # Rows that are cast go through a piece that stays in a core's own cache.
 PIECE_BYTES = 1 << 18
+# Small batches are gathered several in one go, as many as fit a piece.
+MOST_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class Gathered:
         self.indices = indices
         self.ring = Ring() if ring is None else ring
         self._pack = _packer(source.tree)
+        self._direct = all(leaf.direct for leaf in self.leaves)
 
     def __iter__(self) -> Iterator[Batch]:
         """Return itself."""
@@ -89,14 +93,23 @@ class Gathered:
         index = next(self.indices)
         while (memory := self.ring.lend(self.bytes_of(len(index)))) is None:
             self.ring.grow()
-        return self.gather(index, memory)
+        return self.gather([index], memory)[0]
+
+    def next_indices(self) -> list[np.ndarray]:
+        """Return the index arrays of the batches to be gathered next in one go; an empty list at the end."""
+        first = next(self.indices, None)
+        if first is None:
+            return []
+        more = PIECE_BYTES // max(1, self.bytes_of(len(first))) if self._direct else 1
+        return [first, *islice(self.indices, min(more, MOST_AT_ONCE) - 1)] if more > 1 else [first]
 
     def bytes_of(self, rows: int) -> int:
-        """Return the bytes that a batch of so many rows takes."""
+        """Return the bytes that so many rows take."""
         return places([rows * leaf.row_bytes for leaf in self.leaves])[1]
 
-    def gather(self, index: np.ndarray, memory: np.ndarray) -> Batch:
-        """Return a batch that lies in lent memory."""
+    def gather(self, indices: list[np.ndarray], memory: np.ndarray) -> list[Batch]:
+        """Return batches that lie in lent memory."""
+        index = indices[0] if len(indices) == 1 else np.concatenate(indices)
         rows = len(index)
         sizes = [rows * leaf.row_bytes for leaf in self.leaves]
         arrays = []
@@ -104,7 +117,14 @@ class Gathered:
             out = memory[start : start + size].view(leaf.dtype).reshape(rows, *leaf.array.shape[1:])
             leaf.gather(index, out)
             arrays.append(out)
-        return self._pack(arrays)
+        if len(indices) == 1:
+            return [self._pack(arrays)]
+        batches, start = [], 0
+        for one in indices:
+            stop = start + len(one)
+            batches.append(self._pack([array[start:stop] for array in arrays]))
+            start = stop
+        return batches
 
 
 def _packer(tree: Any) -> Callable[[list[Any]], Batch]:

@@ -100,6 +100,15 @@ def test_tensorflow_sends_several_steps_at_once():
     assert changed(cell.runs[0])["steps-per-execution"] == ("1", "2")
 
 
+@pytest.mark.only("jax")
+def test_jax_sends_up_to_four_steps_at_once_on_one_device(runtime):
+    x, y = rows(40 * 32)
+    with training(batch_size="keep") as cell:
+        dense().fit(x, y, batch_size=32)
+    assert changed(cell.runs[0]).get("steps-per-execution") == (("1", "4") if runtime.replicas == 1 else None)
+    assert cell.runs[0].step == 40
+
+
 def test_jit_compile_is_off_only_where_a_strategy_compiles(runtime):
     x, y = rows(64)
     model = dense()

@@ -193,9 +193,8 @@ def test_an_order_that_fails_is_told_to_the_reader():
         raise ValueError("order")
 
     batches = ahead(Gathered(array_source(*numbered()), indices()))
-    next(batches)
     with pytest.raises(ValueError, match="order"):
-        next(batches)
+        list(batches)
 
 
 def test_the_threads_end_when_nobody_reads_any_more():
@@ -223,3 +222,27 @@ def test_gathering_by_the_reader_counts_as_waiting_unless_the_device_is_at_work(
     for _ in range(50):
         next(batches)
     assert busy.seconds == 0.0
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 1), (64, 7), (64, 5000)])
+def test_small_batches_gathered_in_one_go_are_cut_apart_again(size, width):
+    x, y = numbered(width=width)
+    rows = orders(70, size)
+    source = ArraySource((x, y), ROWS)
+    assert (len(Gathered(source, iter(rows)).next_indices()) > 1) == (width < 5000)
+    seen = [(images[:, 0].tolist(), labels.tolist()) for images, labels in ahead(Gathered(source, iter(rows)))]
+    assert seen == [(index.tolist(), index.tolist()) for index in rows]
+
+
+def test_batches_that_tensorflow_took_and_keeps_never_change():
+    tf = pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    x, y = numbered(width=1024)
+    feed = training_feed(array_source(x, y), 100, True, 0, True, 3)
+    feed.waits.handing = True
+    expected = list(islice(index_batches(ROWS, 100, True, 0), 25))
+    kept = [images for images, _ in FeedAdapter(feed).get_tf_dataset().take(25)]
+    for images, index in zip(kept, expected, strict=True):
+        assert isinstance(images, tf.Tensor)
+        np.testing.assert_array_equal(images.numpy(), x[index])

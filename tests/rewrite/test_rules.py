@@ -7,7 +7,7 @@ import pytest
 from colab_tpu_magic.rewrite.rules import RULES
 from colab_tpu_magic.rewrite.rules.batch_size import auto_batch_size, round_up
 from colab_tpu_magic.rewrite.rules.learning_rate import rate_factor
-from colab_tpu_magic.rewrite.rules.steps_per_execution import auto_steps
+from colab_tpu_magic.rewrite.rules.steps_per_execution import auto_steps, most_steps
 
 IDS = (
     "scope",
@@ -77,3 +77,11 @@ def test_learning_rate_grows_by_root_or_line_up_to_its_cap(growth, sgd, factor):
 @pytest.mark.parametrize(("steps", "chosen"), [(640, 32), (100, 10), (63, 3), (61, 1), (9, 1), (None, 1), (320, 32)])
 def test_steps_in_one_dispatch_divide_the_epoch_and_leave_ten_dispatches(steps, chosen):
     assert auto_steps(steps) == chosen
+
+
+@pytest.mark.parametrize(
+    ("backend", "replicas", "steps", "chosen"),
+    [("tensorflow", 1, 640, 32), ("tensorflow", 8, 640, 32), ("jax", 1, 640, 4), ("jax", 1, 63, 3), ("jax", 8, 640, 1)],
+)
+def test_jax_sends_few_steps_at_once_and_on_one_device_only(backend, replicas, steps, chosen):
+    assert auto_steps(steps, most_steps(backend, replicas)) == chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..buffers import SLOTS
 from ..done import done_for
 from ..feed import PREFETCH
 from ..prepared import PreparedFit
@@ -33,7 +34,7 @@ class InputPipeline(Rule):
                 "rows picked as Keras does",
                 "all rows shuffled" if prepared.request.shuffle else "rows in order",
             )
-            after = f"{order}, gathered in bulk, {PREFETCH} batches ahead"
+            after = f"{order}, gathered in bulk ahead, at most {SLOTS} batches in memory"
         else:
             form, remark, prepared = prepared.data.form, prepared.data.remark, self._read(prepared)
             before = f"{form} as it is"
