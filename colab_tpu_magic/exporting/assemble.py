@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..backends.base import BACKEND_TITLES
 from ..errors import ExportError
+from ..training.call_site import PANEL
 from ..training.recipe import Recipe
 from ..training.run import Run
 from .calls import FitCall, calls_of, check_alike
@@ -95,6 +96,12 @@ def _recipe(run: Run) -> Recipe:
 
 def _cell_of(recipe: Recipe, run: Run, cells: list[Cell]) -> Cell:
     """Return the cell that made the run, as it ran."""
+    if recipe.site.elsewhere == PANEL:
+        raise ExportError(
+            f"{run.title} was made by {PANEL}, so no cell says how.",
+            expected="the %%tpu_fit cell that the panel gives to copy.",
+            type_next="that cell, run once, then %tpu_export again",
+        )
     typed = next((cell for cell in cells if cell.number == recipe.execution), None)
     ran = recipe.site.cell
     text = plain(ran) if ran else ""

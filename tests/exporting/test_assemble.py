@@ -12,7 +12,7 @@ from colab_tpu_magic.errors import ExportError
 from colab_tpu_magic.exporting.assemble import document_of
 from colab_tpu_magic.exporting.notebook import notebook_of
 from colab_tpu_magic.rewrite.change import Change
-from colab_tpu_magic.training.call_site import CallSite
+from colab_tpu_magic.training.call_site import PANEL, CallSite
 from colab_tpu_magic.training.run import Run
 
 from .notebooks import BATCH, FIT, SETUP, exported, run_in, script, transform
@@ -113,6 +113,12 @@ def test_a_fit_that_a_library_called_is_told():
     run = run_in([SETUP, FIT], 2, site=site)
     with pytest.raises(ExportError, match=r"code in /lib/keras_tuner/tuner.py, whose text is not in this notebook"):
         document_of(run, [run], ["", *cells], transform)
+
+
+def test_a_run_of_the_panel_is_told_which_cell_to_run():
+    run = run_in([SETUP, FIT], 2, site=CallSite(elsewhere=PANEL))
+    with pytest.raises(ExportError, match="the %%tpu_fit cell that the panel gives to copy"):
+        document_of(run, [run], ["", SETUP, FIT], transform)
 
 
 def test_a_run_that_knows_nothing_is_told():
