@@ -80,6 +80,29 @@ def test_reading_a_model_on_jax_replicas_is_done_without_the_distribution():
     assert lines == [off, "model.predict(x[:3])", on, "model.fit(", off, "model.evaluate(x, y)", "model.predict(x)"]
 
 
+def test_a_model_that_a_function_trains_is_read_without_the_distribution_too():
+    cells = [
+        SETUP,
+        "def train(net):\n    return net.fit(x, y, epochs=2)",
+        "%%tpu_fit --seed 0\ntrain(model)\nmodel.predict(x)",
+    ]
+    text = exported(cells, run_in(cells, 3, caller=2, kind="tpu", replicas=8)).script()
+    assert "train(model)\nkeras.distribution.set_distribution(None)" in text
+
+
+def test_reading_a_model_on_tensorflow_replicas_is_told_to_want_an_even_first_batch():
+    cells = [SETUP, FIT + "\nmodel.predict(x[:3])"]
+    values = {"backend": "tensorflow", "kind": "tpu", "replicas": 2}
+    assert "wants a first batch that divides" in exported(cells, run_in(cells, 2, **values)).notes[0]
+    assert exported([SETUP, FIT], run_in([SETUP, FIT], 2, **values)).notes == ()
+
+
+def test_old_code_that_is_no_python_today_leaves_the_text_that_ran():
+    run = run_in([SETUP, FIT], 2)
+    text = document_of(run, [run], ["", SETUP, "%%tpu_fit --seed 0\nprint ‘old’"], transform).script()
+    assert "set_random_seed(0)\n\nhistory = model.fit(\n    full_batches(x, y, " in text
+
+
 def test_the_call_of_our_own_fit_becomes_the_call_of_the_model():
     cells = [SETUP, "import colab_tpu_magic as tpu\nrun = tpu.fit(model, x, y, epochs=2, options=tpu.FitOptions())"]
     text = script(cells, seed=None)
