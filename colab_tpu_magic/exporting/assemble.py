@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..backends.base import BACKEND_TITLES
 from ..errors import ExportError
+from ..training.call_site import PANEL
 from ..training.recipe import Recipe
 from ..training.run import Run
 from .calls import FitCall, calls_of, check_alike
@@ -18,12 +19,16 @@ from .document import Document, Section
 from .edits import Edit
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
-from .names import bound_by, root_of
-from .plain_calls import undistributed
+from .names import bound_by
+from .plain_calls import models_of, reads, undistributed
 from .setup_text import distribution_text, environment_text, imports_text
 from .slicing import Slice, sliced
 
 PACKAGE = "colab_tpu_magic"
+UNEVEN = (
+    "Plain Keras on several TensorFlow replicas wants a first batch that divides over them: an evaluate or predict of "
+    "fewer rows, or of an odd number, ends in an error."
+)
 
 
 def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[str], str]) -> Document:
@@ -59,8 +64,9 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
     edits: dict[int, list[Edit]] = {}
     for call, text in zip(calls, texts, strict=True):
         edits.setdefault(call.cell.number, []).extend(text.edits)
+    models = models_of(calls, kept_cells)
     if recipe.backend == "jax" and recipe.replicas > 1:
-        _undistribute(kept_cells, calls, edits)
+        _undistribute(kept_cells, calls, models, edits)
     sections = [_section(cell, kept, cell is last, edits.get(cell.number, []), ours) for cell in kept_cells]
     sections = [section for section in sections if section.code.strip()]
     imports = _used_imports(kept, kept_cells, ours, "\n".join(section.code for section in sections))
@@ -73,6 +79,8 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
         if part
     )
     seeds = _seeds(calls)
+    if recipe.backend == "tensorflow" and recipe.replicas > 1 and any(reads(cell, models) for cell in kept_cells):
+        missed.append(UNEVEN)
     told = [*missed, *(note for text in texts for note in text.notes), *_notes(made, recipe)]
     return Document(
         f"{run.title[0].upper()}{run.title[1:]} as plain Keras: {run.device}.",
@@ -95,15 +103,19 @@ def _recipe(run: Run) -> Recipe:
 
 def _cell_of(recipe: Recipe, run: Run, cells: list[Cell]) -> Cell:
     """Return the cell that made the run, as it ran."""
+    if recipe.site.elsewhere == PANEL:
+        raise ExportError(
+            f"{run.title} was made by {PANEL}, so no cell says how.",
+            expected="the %%tpu_fit cell that the panel gives to copy.",
+            type_next="that cell, run once, then %tpu_export again",
+        )
     typed = next((cell for cell in cells if cell.number == recipe.execution), None)
     ran = recipe.site.cell
     text = plain(ran) if ran else ""
     if typed is not None and (text in ("", typed.text) or "run_line_magic" in ran):
         return typed
-    if text and typed is not None and typed.fits:  # old code, of which a newer form ran
-        return Cell(typed.number, text, True, recipe.seed)
-    if text:  # a cell that the history does not keep
-        return Cell(recipe.execution + 1, text, True, recipe.seed)
+    if text:  # old code, of which a newer form ran
+        return Cell(recipe.execution, text, True, recipe.seed)
     raise ExportError(
         f"The code that made {run.title} is not known: it was not run in a cell of IPython or Jupyter.",
         expected="a fit in a %%tpu_fit cell, whose text can be written out.",
@@ -141,8 +153,7 @@ def _names_of_ours(cells: list[Cell]) -> set[str]:
     }
 
 
-def _undistribute(cells: list[Cell], calls: list[FitCall], edits: dict[int, list[Edit]]) -> None:
-    models = {name for call in calls for name in root_of(call.node.func)}
+def _undistribute(cells: list[Cell], calls: list[FitCall], models: set[str], edits: dict[int, list[Edit]]) -> None:
     last = max((call.cell.number for call in calls), default=0)
     for cell in cells:
         fits = [call.node for call in calls if call.cell is cell]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from .reasons import comment, not_carried_over, reason
 
 KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_freq")
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
+# What the rule says of our own fit; in a script the lines themselves say it.
+RATE_COMES_BACK = " When the fit ends, the optimizer has your own rate again."
 ABOVE_THE_DATA = ("batch-size", "static-shapes", "dtypes")
 
 
@@ -131,7 +133,8 @@ def _settings(call: FitCall, model: str, put_back: bool) -> tuple[list[str], lis
     helpers: set[str] = set()
 
     def add(rule: str, line: str, back: str) -> None:
-        before.extend(line for line in reason(changes, rule).split("\n") if line)
+        told = [replace(change, why=change.why.replace(RATE_COMES_BACK, "")) for change in changes]
+        before.extend(line for line in reason(told, rule).split("\n") if line)
         before.append(line)
         if put_back:
             after.append(back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .calls import FitCall
 from .cells import Cell
 from .edits import Edit, Source, indented, statement_around
 from .names import root_of
@@ -42,6 +43,30 @@ def undistributed(cell: Cell, models: set[str], fits: list[ast.Call], more_follo
         if not for_good:
             edits.append(Edit(end, end, "\n" + indented(ON, indent)))
     return edits
+
+
+def reads(cell: Cell, models: set[str]) -> bool:
+    """Return whether a cell evaluates one of some models, or predicts with it."""
+    return any(
+        isinstance(node.func, ast.Attribute) and node.func.attr in READING for node in _calls(cell.tree, models, [])
+    )
+
+
+def models_of(calls: list[FitCall], cells: list[Cell]) -> set[str]:
+    """Return the names of the models that some calls train, also of those that are given to a function that trains."""
+    names = {name for call in calls for name in root_of(call.node.func)}
+    functions = {
+        node.name
+        for call in calls
+        for node in call.cell.tree.body
+        if isinstance(node, ast.FunctionDef) and _holds(node, [call.node])
+    }
+    for cell in cells:
+        for node in ast.walk(cell.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                names |= {name for given in node.args for name in root_of(given)}
+                names |= {name for keyword in node.keywords for name in root_of(keyword.value)}
+    return names
 
 
 def _calls(tree: ast.Module, models: set[str], fits: list[ast.Call]) -> list[ast.Call]:

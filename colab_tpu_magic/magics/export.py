@@ -16,9 +16,7 @@ class ExportMagics(MagicsBase):
     @magic_arguments()
     @argument("file", nargs="?", help="Where to write: FILE.py, a script, or FILE.ipynb, a notebook.")
     @argument("--cell", action="store_true", help="Put the code in a new cell below, in place of a file.")
-    @argument(
-        "--run", type=int, metavar="N", help="Number of the run, as %%tpu_runs lists it; the last one if left out."
-    )
+    @argument("--run", type=int, metavar="N", help="Number of the run; the last one if left out.")
     @argument("--force", action="store_true", help="Write over a file that is there.")
     @line_magic
     def tpu_export(self, line: str) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import FrameType
 
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PANEL_FILE = os.path.join("training", "trials.py")
+PANEL = "the training panel"
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class CallSite:
         caller: Text of the cell in which the call itself stands: the same, or one that defines a function.
         end_line: Last line of the call in `caller`, from 1; 0 when the caller is no cell.
         end_column: Where the call ends in that line, in UTF-8 bytes; -1 while unknown.
-        elsewhere: The file of the function that called, when it is no cell.
+        elsewhere: The file of the function that called, when it is no cell; or `PANEL`.
     """
 
     cell: str = ""
@@ -34,6 +36,8 @@ def call_site() -> CallSite:
     """Return the place from which the code of this package was called."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame):
+        if frame.f_code.co_filename == OURS + PANEL_FILE:
+            return CallSite(elsewhere=PANEL)
         frame = frame.f_back
     if frame is None:
         return CallSite()

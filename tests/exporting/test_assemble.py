@@ -12,7 +12,7 @@ from colab_tpu_magic.errors import ExportError
 from colab_tpu_magic.exporting.assemble import document_of
 from colab_tpu_magic.exporting.notebook import notebook_of
 from colab_tpu_magic.rewrite.change import Change
-from colab_tpu_magic.training.call_site import CallSite
+from colab_tpu_magic.training.call_site import PANEL, CallSite
 from colab_tpu_magic.training.run import Run
 
 from .notebooks import BATCH, FIT, SETUP, exported, run_in, script, transform
@@ -80,6 +80,29 @@ def test_reading_a_model_on_jax_replicas_is_done_without_the_distribution():
     assert lines == [off, "model.predict(x[:3])", on, "model.fit(", off, "model.evaluate(x, y)", "model.predict(x)"]
 
 
+def test_a_model_that_a_function_trains_is_read_without_the_distribution_too():
+    cells = [
+        SETUP,
+        "def train(net):\n    return net.fit(x, y, epochs=2)",
+        "%%tpu_fit --seed 0\ntrain(model)\nmodel.predict(x)",
+    ]
+    text = exported(cells, run_in(cells, 3, caller=2, kind="tpu", replicas=8)).script()
+    assert "train(model)\nkeras.distribution.set_distribution(None)" in text
+
+
+def test_reading_a_model_on_tensorflow_replicas_is_told_to_want_an_even_first_batch():
+    cells = [SETUP, FIT + "\nmodel.predict(x[:3])"]
+    values = {"backend": "tensorflow", "kind": "tpu", "replicas": 2}
+    assert "wants a first batch that divides" in exported(cells, run_in(cells, 2, **values)).notes[0]
+    assert exported([SETUP, FIT], run_in([SETUP, FIT], 2, **values)).notes == ()
+
+
+def test_old_code_that_is_no_python_today_leaves_the_text_that_ran():
+    run = run_in([SETUP, FIT], 2)
+    text = document_of(run, [run], ["", SETUP, "%%tpu_fit --seed 0\nprint ‘old’"], transform).script()
+    assert "set_random_seed(0)\n\nhistory = model.fit(\n    full_batches(x, y, " in text
+
+
 def test_the_call_of_our_own_fit_becomes_the_call_of_the_model():
     cells = [SETUP, "import colab_tpu_magic as tpu\nrun = tpu.fit(model, x, y, epochs=2, options=tpu.FitOptions())"]
     text = script(cells, seed=None)
@@ -113,6 +136,12 @@ def test_a_fit_that_a_library_called_is_told():
     run = run_in([SETUP, FIT], 2, site=site)
     with pytest.raises(ExportError, match=r"code in /lib/keras_tuner/tuner.py, whose text is not in this notebook"):
         document_of(run, [run], ["", *cells], transform)
+
+
+def test_a_run_of_the_panel_is_told_which_cell_to_run():
+    run = run_in([SETUP, FIT], 2, site=CallSite(elsewhere=PANEL))
+    with pytest.raises(ExportError, match="the %%tpu_fit cell that the panel gives to copy"):
+        document_of(run, [run], ["", SETUP, FIT], transform)
 
 
 def test_a_run_that_knows_nothing_is_told():

@@ -40,15 +40,15 @@ except ImportError:
 """
 
 SPLIT = [
-    """rng = np.random.default_rng(0)
-x = rng.normal(size=(1003, 6)).astype("float32")
-y = (x.sum(axis=1) > 0).astype("int64")""",
     """%%tpu_fit --seed 3 --quiet
 model = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(2, activation="softmax")])
 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
 histories = [model.fit(x, y, epochs=2, validation_split=0.2)]  # 802 rows, and 201
 print(model.predict(x[:3], verbose=0).shape)""",
 ]
+DATA = """rng = np.random.default_rng(0)
+x = rng.normal(size=(1003, 6)).astype("float32")
+y = (x.sum(axis=1) > 0).astype("int64")"""
 BFLOAT16 = [
     """keras.utils.set_random_seed(5)
 net = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(2, activation="softmax")])
@@ -98,6 +98,7 @@ def jax_kernel() -> Iterator[Kernel]:
     with running_kernel() as kernel:
         kernel.run(CONNECT.format(replicas=8, backend="jax"))
         kernel.run(IMPORTS)
+        kernel.run(DATA)
         yield kernel
 
 
@@ -135,22 +136,31 @@ def assert_same(made: list[dict[str, list[float]]], wanted: list[dict[str, list[
             assert one[name] == pytest.approx(values, rel=tolerance), name
 
 
-def test_runs_on_jax_give_the_same_history_as_plain_scripts(jax_kernel, tmp_path):
-    wanted = {"split": trained(jax_kernel, SPLIT, tmp_path / "split.py")}
-    wanted["bfloat16"] = trained(jax_kernel, BFLOAT16, tmp_path / "bfloat16.py")
-    wanted["stream"] = trained(jax_kernel, STREAM, tmp_path / "stream.py")
-    jax_kernel.run("%tpu_connect --simulate 1")
-    wanted["frozen"] = trained(jax_kernel, FROZEN, tmp_path / "frozen.py")
-    for name, histories in wanted.items():
-        text = (tmp_path / f"{name}.py").read_text()
-        assert "colab_tpu_magic" not in text, name
-        assert "unused" not in text, name
-        assert_same(histories_of(tmp_path / f"{name}.py"), histories, 1e-2 if name == "bfloat16" else 1e-5)
-    split = (tmp_path / "split.py").read_text()
-    assert "full_batches(x[:802], y[:802]" in split
-    assert "# 802 rows, and 201" in split
-    assert len(wanted["frozen"]) == 2
-    assert "set_distribution" not in (tmp_path / "frozen.py").read_text()
+@pytest.mark.parametrize(
+    ("name", "cells", "replicas", "tolerance", "there"),
+    [
+        ("split", SPLIT, 8, 1e-5, ["full_batches(x[:802], y[:802]", "# 802 rows, and 201", "ValidateEveryRow("]),
+        ("bfloat16", BFLOAT16, 2, 1e-2, ['compute_in("mixed_bfloat16", net, float32_layers=[1])']),
+        ("stream", STREAM, 2, 1e-5, ["dataset.repeat().rebatch(16, drop_remainder=True).map("]),
+        (
+            "frozen",
+            FROZEN,
+            1,
+            1e-5,
+            ["def train(what, epochs):", "histories.append(tuned.fit(\n", "batch_size=32, seed="],
+        ),
+    ],
+)
+def test_run_on_jax_gives_the_same_history_as_a_plain_script(
+    jax_kernel, tmp_path, name, cells, replicas, tolerance, there
+):
+    jax_kernel.run(f"%tpu_connect --simulate {replicas}")
+    wanted = trained(jax_kernel, cells, tmp_path / f"{name}.py")
+    text = (tmp_path / f"{name}.py").read_text()
+    assert [one for one in (*there, "No --seed") if one not in text] == ["No --seed"]
+    assert [one for one in ("colab_tpu_magic", "unused") if one in text] == []
+    assert ("set_distribution" in text) == (replicas > 1)
+    assert_same(histories_of(tmp_path / f"{name}.py"), wanted, tolerance)
 
 
 def test_export_puts_the_code_in_a_new_cell_or_a_notebook_and_writes_over_nothing(jax_kernel, tmp_path):
