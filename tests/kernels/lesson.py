@@ -60,5 +60,7 @@ def executed(path: Path, folder: Path) -> Lesson:
     """
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, km=notebook_kernel_manager(), timeout=CELL_TIMEOUT_SECONDS, resources=resources).execute()
+    client = NotebookClient(notebook, km=notebook_kernel_manager(), timeout=CELL_TIMEOUT_SECONDS, resources=resources)
+    # A kernel chooses matplotlib's inline backend, which leaves the pictures, unless another one is asked for.
+    client.execute(env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"})
     return Lesson(notebook)
