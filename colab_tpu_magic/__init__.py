@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `panel`, `FitOptions`, ``runtime`` and ``last_run``.
+In Python: `connect`, `fit`, `panel`, `migrate`, `FitOptions`, ``runtime`` and ``last_run``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .errors import ConnectError, DataError, ModelError, OptionError, TpuMagicError
+from .migration import migrate
 from .options import ConnectOptions, FitOptions
 from .session import connect, fit, panel
 
@@ -40,6 +41,7 @@ __all__ = [
     "fit",
     "last_run",
     "load_ipython_extension",
+    "migrate",
     "panel",
     "runs",
     "runtime",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .base import MagicsBase
+from .migrate import MigrateMagics
 from .overview import OverviewMagics
 from .training import TpuMagics
 
-CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, OverviewMagics)
+CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, MigrateMagics, OverviewMagics)
 # In the order in which a newcomer meets them; what is not named comes after, by name.
 _FIRST = ("tpu_connect", "tpu_fit", "tpu_panel", "tpu_runs", "tpu_status")
 

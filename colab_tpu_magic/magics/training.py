@@ -20,8 +20,10 @@ from ..kernel import restart
 from ..options import ConnectOptions, FitOptions, declared
 from ..session import connect, fit, intercepting, panel, session, show_runs
 from .base import MagicsBase
+from .migrate import text_of_today
 from .option_arguments import options_of
 
+ONLY_PREPARES = "The cell only prepares: it calls no fit, so nothing was trained. Next: model.fit in a %%tpu_fit cell."
 PANEL_LINE = "%tpu_panel model x y --validation x_val y_val"
 
 
@@ -85,7 +87,9 @@ class TpuMagics(MagicsBase):
         ``fit``, ``evaluate`` and ``predict`` of every Keras model in the cell, and in the
         functions it calls, go to the replicas. The call is put into TPU-ready form by rules;
         each change is shown with its reason and the option that switches it off. The model
-        stays your own object and holds the trained weights, also after Ctrl-C.
+        stays your own object and holds the trained weights, also after Ctrl-C. Code written for
+        TensorFlow 1.11 to 2.4 is brought up to date first, and each rewrite is shown; `--no migrate`
+        runs the cell as it stands.
 
         Examples::
 
@@ -94,6 +98,9 @@ class TpuMagics(MagicsBase):
             model.fit(x_train, y_train, epochs=5, validation_data=(x_test, y_test))
 
             %%tpu_fit --batch-size keep --no learning-rate
+            model.fit(x_train, y_train)
+
+            %%tpu_fit --no migrate
             model.fit(x_train, y_train)
 
             %tpu_fit model.fit(x_train, y_train)
@@ -212,8 +219,9 @@ class TpuMagics(MagicsBase):
         __tracebackhide__ = True
         if not text.strip():
             raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
+        today = self._ours(text_of_today, self, text, options, 0 if on_a_line else 1)
         try:
-            cell = compile_cell(self.shell, text)
+            cell = compile_cell(self.shell, today, text if today != text else None)
         except SyntaxError as error:
             if "await" not in str(error.msg):
                 raise
@@ -234,7 +242,10 @@ class TpuMagics(MagicsBase):
                 raise
             raise UsageError(str(ours) if on_a_line else _with_line(ours, error, cell, text)) from None
         if not interceptor.calls:
-            raise UsageError(interceptor.nothing_trained())
+            if interceptor.calls_elsewhere or not (cell.defines or today != text):
+                raise UsageError(interceptor.nothing_trained())
+            if not options.quiet:
+                print(ONLY_PREPARES)
         return value
 
     def _check_free(self, name: str) -> None:

@@ -34,10 +34,13 @@ RULES: tuple[Rule, ...] = (
     StepsPerExecution(),
 )
 
+# Switches of what happens to a cell before any call is captured.
+OF_THE_CELL = ("migrate",)
+
 
 def check_switches(options: FitOptions) -> None:
     """Raise OptionError when ``--no`` names a rule that does not exist."""
-    known = [rule.id for rule in RULES]
+    known = [*(rule.id for rule in RULES), *OF_THE_CELL]
     for name in options.no:
         if name not in known:
             raise OptionError(

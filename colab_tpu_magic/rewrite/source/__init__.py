@@ -1,0 +1,71 @@
+"""Rewrites of old source, one file each, in the order in which they are applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .context import Context, context_of
+from .result import MigratedSource, Refused, Rewrote
+from .suspicion import looks_old
+
+if TYPE_CHECKING:
+    from .base import Rewrite
+
+__all__ = ["Context", "MigratedSource", "Refused", "Rewrote", "context_of", "looks_old", "migrate_source", "rewrites"]
+
+
+def rewrites() -> tuple[type[Rewrite], ...]:
+    """Return all rewrites. They load libcst, so only where something old is suspected."""
+    from .backend_lines import BackendLines
+    from .batch_sizes import BatchSizes
+    from .compat_import import CompatImport
+    from .dataset_methods import DroppedRemainders, OneShotIterators
+    from .generator_methods import GeneratorMethods, Predictions, SyncToCpu
+    from .input_functions import InputFunctions
+    from .keras_to_tpu_model import KerasToTpuModel
+    from .mixed_precision import MixedPrecision
+    from .moved_names import MovedNames
+    from .numpy_aliases import NumpyAliases
+    from .old_distutils import OldDistutils
+    from .optimizer_arguments import OptimizerArguments
+    from .refused import RefusedNames
+    from .tpu_address import TpuAddress
+    from .tpu_strategy import StrategyRun, TpuStrategy
+    from .train_optimizers import TrainOptimizers
+    from .weight_files import WeightFiles
+
+    return (
+        CompatImport,
+        KerasToTpuModel,
+        TpuStrategy,
+        StrategyRun,
+        TpuAddress,
+        TrainOptimizers,
+        OptimizerArguments,
+        GeneratorMethods,
+        Predictions,
+        SyncToCpu,
+        InputFunctions,
+        OneShotIterators,
+        DroppedRemainders,
+        WeightFiles,
+        BackendLines,
+        MixedPrecision,
+        NumpyAliases,
+        OldDistutils,
+        MovedNames,
+        BatchSizes,
+        RefusedNames,
+    )
+
+
+def migrate_source(text: str, context: Context | None = None) -> MigratedSource:
+    """Return a text of TensorFlow 1.11 to 2.4 as one of today.
+
+    Args:
+        text: A cell or a module.
+        context: What earlier cells tell.
+    """
+    from .engine import migrate_text
+
+    return migrate_text(text, context or Context(), rewrites())

@@ -1,0 +1,62 @@
+"""What a text alone does not tell: names that earlier cells have bound, and files that are there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
+
+# What these names stand for in nearly every notebook, where the import is in another cell.
+USUAL_NAMES = {
+    "K": "keras.backend",
+    "keras": "keras",
+    "np": "numpy",
+    "numpy": "numpy",
+    "optimizers": "keras.optimizers",
+    "os": "os",
+    "pd": "pandas",
+    "tensorflow": "tensorflow",
+    "tf": "tensorflow",
+}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beside the text.
+
+    Attributes:
+        names: Name to the dotted path that it was imported as.
+        functions: Names of functions that can be called without arguments.
+        saved: Names of weight files that earlier cells save.
+        exists: Says whether a file is there.
+    """
+
+    names: Mapping[str, str] = field(default_factory=lambda: dict(USUAL_NAMES))
+    functions: frozenset[str] = frozenset()
+    saved: frozenset[str] = frozenset()
+    exists: Callable[[str], bool] = os.path.exists
+
+
+def context_of(namespace: Mapping[str, Any]) -> Context:
+    """Return what a notebook's namespace tells: imported modules, and functions without required arguments."""
+    names = dict(USUAL_NAMES)
+    functions = set()
+    for name, value in list(namespace.items()):
+        if isinstance(value, ModuleType):
+            # tf.keras calls itself keras._tf_keras.keras, TensorFlow's modules tensorflow._api.v2.
+            path = str(getattr(value, "__name__", ""))
+            path = path.replace("keras._tf_keras.keras", "tensorflow.keras").replace("._api.v2", "")
+            names[name] = path
+        elif isinstance(value, FunctionType) and _needs_nothing(value):
+            functions.add(name)
+        if not isinstance(value, ModuleType):
+            names.pop(name, None)
+    return Context(names, frozenset(functions))
+
+
+def _needs_nothing(function: FunctionType) -> bool:
+    code = function.__code__
+    required = code.co_argcount - len(function.__defaults__ or ())
+    return required == 0 and code.co_kwonlyargcount == len(function.__kwdefaults__ or {})

@@ -1,0 +1,103 @@
+"""Bring the cells of a notebook up to date, each with what the cells before it have bound."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from . import migrate_source
+from .context import USUAL_NAMES, Context
+from .magic_lines import hide
+from .result import MigratedSource, Rewrote
+
+CONNECT = "%load_ext colab_tpu_magic\n%tpu_connect"
+INSTALL = "%pip install -q colab-tpu-magic"
+_TRAINS = re.compile(r"\.(?:fit|evaluate|predict)\s*\(")
+_OUR_CELL = re.compile(r"\s*%%tpu_")
+_SOURCE = "docs/magics.md"
+
+
+def migrate_notebook(
+    notebook: dict[str, Any],
+) -> tuple[tuple[tuple[int, MigratedSource], ...], tuple[Rewrote, ...]]:
+    """Change a notebook of nbformat 4 in place.
+
+    Cell ids, metadata and text cells stay; outputs and execution counts of code cells are taken out.
+    A cell that connects is put before the first code cell, and ``%%tpu_fit`` above each cell that
+    trains, unless they are there.
+
+    Args:
+        notebook: The notebook as JSON gives it.
+
+    Returns:
+        What was done to each cell, by its number from 1 among all cells of the old notebook, and what was added.
+    """
+    cells = notebook["cells"]
+    texts = ["".join(cell.get("source", "")) for cell in cells]
+    code = [text for cell, text in zip(cells, texts) if cell.get("cell_type") == "code"]
+    whole = _context(code)
+    done: list[tuple[int, MigratedSource]] = []
+    added: list[Rewrote] = []
+    for number, (cell, text) in enumerate(zip(cells, texts), 1):
+        if cell.get("cell_type") != "code":
+            continue
+        result = migrate_source(text, whole)
+        new = result.text
+        if _TRAINS.search(_python(new)) and not _OUR_CELL.match(new):
+            new = f"%%tpu_fit\n{new}"
+            added.append(Rewrote(number, "tpu-fit", "", "%%tpu_fit", _FIT_WHY, _SOURCE))
+        if result.is_old or result.notes:
+            done.append((number, result))
+        cell["source"] = new.splitlines(keepends=True) if isinstance(cell.get("source"), list) else new
+        cell["outputs"], cell["execution_count"] = [], None
+    notebook.get("metadata", {}).pop("widgets", None)  # the state of outputs that are gone
+    if code and not any("load_ext colab_tpu_magic" in text for text in code):
+        place = next(index for index, cell in enumerate(cells) if cell.get("cell_type") == "code")
+        cells.insert(place, _connect_cell(notebook))
+        added.insert(0, Rewrote(place + 1, "connect", "", CONNECT, _CONNECT_WHY, _SOURCE))
+    return tuple(done), tuple(added)
+
+
+_FIT_WHY = "A cell that trains runs on the accelerator with this line above it."
+_CONNECT_WHY = "The accelerator is connected once, before Keras is imported: it decides which backend trains."
+
+
+def _connect_cell(notebook: dict[str, Any]) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": "code"}
+    if notebook.get("nbformat_minor", 0) >= 5:
+        taken = {one.get("id") for one in notebook["cells"]}
+        cell["id"] = next(name for n in range(len(taken) + 1) if (name := f"tpu-connect{n or ''}") not in taken)
+    lines = f"# {INSTALL}\n{CONNECT}".splitlines(keepends=True)
+    return cell | {"metadata": {}, "execution_count": None, "outputs": [], "source": lines}
+
+
+def _python(text: str) -> str:
+    """Return a cell's Python without its comments' and strings' weight: only what can call."""
+    hidden = hide(text).text
+    try:
+        calls = [node.func for node in ast.walk(ast.parse(hidden)) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError):
+        return ""
+    return "\n".join(f".{func.attr}(" for func in calls if isinstance(func, ast.Attribute))
+
+
+def _context(code: list[str]) -> Context:
+    """Return what all cells of a notebook bind: imports, functions that need nothing, saved weight files."""
+    import libcst as cst
+
+    from .input_functions import InputFunctions
+    from .names import names_in
+    from .web_text import repair
+    from .weight_files import WeightFiles
+
+    names, functions, saved = dict(USUAL_NAMES), set[str](), set[str]()
+    for text in code:
+        try:
+            module = cst.parse_module(hide(repair(text)[0]).text)
+        except cst.ParserSyntaxError:
+            continue
+        names = names_in(module, names)
+        functions |= InputFunctions(module, Context()).functions
+        saved |= WeightFiles(module, Context(names)).saved
+    return Context(names, frozenset(functions), frozenset(saved))

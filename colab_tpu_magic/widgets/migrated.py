@@ -1,0 +1,130 @@
+"""Show what a migration did: each rewrite with its line, before and after, reason and source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..rewrite.source.result import MigratedSource, Refused, Rewrote
+
+OPEN_ROWS = 4
+COLUMNS = (("Line", 7), ("Before → after", 53), ("Why", 40))
+# A notebook's own style sheet aligns cells right and stripes the rows; inline styles win over it.
+CELL_STYLE = "text-align:left;vertical-align:top;padding:6px 14px 6px 0;white-space:normal;overflow-wrap:anywhere"
+ROW_RULE = "border:0;border-top:1px solid rgba(128,128,128,.28)"
+LONG_CODE = 400
+"""Letters of code that a row shows."""
+_CODE = "white-space:pre-wrap;overflow-wrap:anywhere;background:none;padding:0;color:inherit;font-size:12px"
+Named = tuple[str, "MigratedSource"]
+
+
+def report(parts: Sequence[Named], heading: str, added: Sequence[Rewrote] = ()) -> dict[str, str]:
+    """Return the report as a MIME bundle.
+
+    Args:
+        parts: What each cell is called ("" for the only one) and what was done to it.
+        heading: What to say above, a sentence.
+        added: What was put in beside.
+    """
+    return {"text/html": _html(parts, heading, added), "text/plain": _text(parts, heading, added)}
+
+
+def heading_of(result: MigratedSource, where: str) -> str:
+    """Return the sentence above a report.
+
+    Args:
+        result: What was done.
+        where: Of what, for example ``"this cell"``.
+    """
+    count = len(result.rewrites)
+    said = [f"{count} place{'' if count == 1 else 's'} of {where} brought up to date"] if count else []
+    if result.refusals:
+        said.append(f"{len(result.refusals)} cannot be carried over")
+    return ", ".join(said) + "." if said else f"Nothing in {where} is old."
+
+
+def refusal_text(refusals: Sequence[Refused]) -> str:
+    """Return what to tell of code that cannot be carried over: each name, why, and what to do."""
+    told = []
+    for refused in dict.fromkeys(refusals):
+        told.append(f"Line {refused.line}: {refused.name}\n  {refused.why}\n  {refused.instead}")
+    return "\n".join(told)
+
+
+def _text(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str:
+    lines = [heading]
+    for name, result in parts:
+        for row in result.rewrites:
+            lines.append(f"  {_place(name, row.line)}: {_flat(row.before)} → {_flat(row.after) or '(not needed)'}")
+            lines.append(f"      {row.why} Source: {row.source}")
+        for refused in result.refusals:
+            lines.append(f"  {_place(name, refused.line)}: {refused.name} cannot be carried over")
+            lines.append(f"      {refused.why} {refused.instead}")
+        for row in result.notes:
+            lines.append(f"  {_place(name, row.line)}: {_flat(row.before)} stays")
+            lines.append(f"      {row.why} Source: {row.source}")
+    for row in added:
+        lines.append(f"  cell {row.line}: added {_flat(row.after)}")
+        lines.append(f"      {row.why}")
+    return "\n".join(lines)
+
+
+def _html(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str:
+    rows = [row for name, result in parts for row in _rows(name, result)]
+    rows += [_row(f"cell {row.line}", _after(row.after), row.why, row.source) for row in added]
+    body = [f'<div style="font-weight:600;margin:10px 0 4px">{escape(heading)}</div>']
+    if rows:
+        body.append(_table(rows[:OPEN_ROWS], headed=True))
+    if len(rows) > OPEN_ROWS:
+        summary = f'<summary style="cursor:pointer;padding:6px 0">{len(rows) - OPEN_ROWS} more</summary>'
+        body.append(f"<details>{summary}{_table(rows[OPEN_ROWS:], headed=False)}</details>")
+    return f'<div style="max-width:1000px;font-size:13px;line-height:1.45">{"".join(body)}</div>'
+
+
+def _rows(name: str, result: MigratedSource) -> list[str]:
+    refused = [
+        _row(_place(name, one.line), f"{_code(one.name)} <b>cannot be carried over</b>", f"{one.why} {one.instead}", "")
+        for one in result.refusals
+    ]
+    done = [
+        _row(_place(name, row.line), f"{_code(row.before, 0.75)} → {_after(row.after)}", row.why, row.source)
+        for row in result.rewrites
+    ]
+    stays = [_row(_place(name, row.line), f"{_code(row.before)} stays", row.why, row.source) for row in result.notes]
+    return [*refused, *done, *stays]
+
+
+def _place(name: str, line: int) -> str:
+    return f"{name}, line {line}" if name else f"line {line}"
+
+
+def _flat(code: str) -> str:
+    return " ".join(code.split())
+
+
+def _after(code: str) -> str:
+    return f'<span style="font-weight:600">{_code(code)}</span>' if code else "<i>not needed</i>"
+
+
+def _code(code: str, opacity: float = 1) -> str:
+    shown = code if len(code) <= LONG_CODE else f"{code[:LONG_CODE]}…"
+    return f'<code style="{_CODE};opacity:{opacity:g}">{escape(shown)}</code>'
+
+
+def _row(place: str, what: str, why: str, source: str) -> str:
+    told = f'<div style="opacity:.65;font-size:12px">Source: {escape(source)}</div>' if source else ""
+    cells = (escape(place), what, f"{escape(why)}{told}")
+    row = "".join(f'<td style="{CELL_STYLE};{ROW_RULE}">{cell}</td>' for cell in cells)
+    return f'<tr style="background:none">{row}</tr>'
+
+
+def _table(rows: Sequence[str], headed: bool) -> str:
+    widths = "".join(f'<col style="width:{width}%"/>' for _, width in COLUMNS)
+    cells = "".join(
+        f'<th style="{CELL_STYLE};border:0;font-weight:400;opacity:.65">{escape(title)}</th>' for title, _ in COLUMNS
+    )
+    head = f'<thead style="border:0"><tr style="background:none">{cells}</tr></thead>' if headed else ""
+    style = "table-layout:fixed;width:100%;border-collapse:collapse;border:0;margin:0;font-size:inherit;color:inherit"
+    return f'<table style="{style}"><colgroup>{widths}</colgroup>{head}<tbody>{"".join(rows)}</tbody></table>'
