@@ -19,6 +19,7 @@ class OldCell:
         new: What it becomes.
         check: An expression that is true after it ran.
         backends: Where it runs.
+        replicated: Whether several replicas make a difference; the others run on one, which is quicker.
     """
 
     name: str
@@ -26,6 +27,7 @@ class OldCell:
     new: str
     check: str = "True"
     backends: tuple[str, ...] = ("jax", "tensorflow")
+    replicated: bool = False
 
 
 IMPORT = "import colab_tpu_magic.legacy\n"
@@ -39,6 +41,7 @@ OLD_CELLS = (
         "TPU_WORKER = 'grpc://' + os.environ['COLAB_TPU_ADDR']  # the node\n",
         f"{IMPORT}TPU_WORKER = {ADDRESS}  # the node\n",
         "'replica' in TPU_WORKER",
+        replicated=True,
     ),
     OldCell(
         "address that is tested for",
@@ -72,6 +75,7 @@ OLD_CELLS = (
         "tpu_model.fit(x, y, batch_size=16 * 8, epochs=1)\n"
         "cpu_model = tpu_model\n",
         "cpu_model is model and trained()",
+        replicated=True,
     ),
     OldCell(
         "names imported one by one",
@@ -117,6 +121,7 @@ OLD_CELLS = (
         "    made.compile('adam', 'sparse_categorical_crossentropy')\n"
         "made.fit(x, y, batch_size=BATCH_SIZE)\n",
         "BATCH_SIZE == 16 * replicas and trained() and made.predict(x[:3], verbose=0).shape == (3, 2)",
+        replicated=True,
     ),
     OldCell(
         "a resolver with a name, and TPUStrategy of 2.3",
@@ -125,6 +130,7 @@ OLD_CELLS = (
         "strategy = tf.distribute.TPUStrategy(resolver)\n",
         f"{IMPORT}resolver = {RESOLVER}\ntopology = None\nstrategy = {STRATEGY}\n",
         "strategy.num_replicas_in_sync == replicas",
+        replicated=True,
     ),
     OldCell(
         "a replicated step",
@@ -138,6 +144,7 @@ OLD_CELLS = (
         "out = strategy.run(step, args=(tf.constant(2.0),))\n",
         "out is not None",
         ("tensorflow",),
+        replicated=True,
     ),
     OldCell(
         "Adam of TensorFlow 1",
@@ -218,14 +225,15 @@ OLD_CELLS = (
         "        yield x[:32], y[:32]\n"
         "h = model.fit_generator(batches(), 4, 2, verbose=0, workers=4, use_multiprocessing=True)\n"
         "score = model.evaluate_generator(batches(), 3, max_queue_size=10)\n"
-        "p = model.predict_generator(generator=iter([x[:8]]), steps=1)\n",
+        "p = model.predict_generator(generator=(part for part in [x[:8]]), steps=1)\n",
         "def batches():\n"
         "    while True:\n"
         "        yield x[:32], y[:32]\n"
         "h = model.fit(batches(), steps_per_epoch=4, epochs=2, verbose=0)\n"
         "score = model.evaluate(batches(), steps=3)\n"
-        "p = model.predict(x=iter([x[:8]]), steps=1)\n",
+        "p = model.predict(x=(part for part in [x[:8]]), steps=1)\n",
         "len(h.history['loss']) == 2",
+        replicated=True,
     ),
     OldCell(
         "an input function",
@@ -238,6 +246,7 @@ OLD_CELLS = (
         "    return data.repeat().batch(batch_size, drop_remainder=True)\n"
         "model.fit(input_fn(), steps_per_epoch=3, validation_data=input_fn(), validation_steps=2)\n",
         "trained()",
+        replicated=True,
     ),
     OldCell(
         "an input function that returns the tensors of one batch",
@@ -282,6 +291,7 @@ OLD_CELLS = (
         "best = keras.callbacks.ModelCheckpoint(folder + '/best.weights.h5', monitor='loss', save_weights_only=True)\n"
         "model.fit(x, y, callbacks=[best])\n",
         "sorted(os.listdir(folder)) == ['best.weights.h5', 'last.weights.h5', 'model.weights.h5']",
+        replicated=True,
     ),
     OldCell(
         "set-up of the session and of Keras",

@@ -64,3 +64,38 @@ def test_error_from_elsewhere_has_no_line():
 def test_syntax_error_is_the_cells_own(shell):
     with pytest.raises(SyntaxError):
         compile_cell(shell, "value = (")
+
+
+SHOWN = "a = 1\nb = old(\n    1,\n    2)\n\nc = a / 0\n"
+TODAY = "import os\na = 1\nb = 3\n\nc = a / 0\n"
+
+
+def test_traceback_of_a_migrated_cell_names_the_line_that_the_notebook_shows(shell):
+    cell = compile_cell(shell, TODAY, SHOWN)
+    with pytest.raises(ZeroDivisionError) as caught:
+        cell.run(shell.user_ns)
+    assert line_of(caught.value, cell.filename) == 7
+    assert "c = a / 0" in "".join(traceback.format_tb(caught.value.__traceback__))
+
+
+def test_rewritten_line_is_named_as_the_one_it_stands_for(shell):
+    cell = compile_cell(shell, "a = 1\nb = 1 / 0\n", "a = 1\nb = old(\n    1,\n    2)\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        cell.run(shell.user_ns)
+    assert line_of(caught.value, cell.filename) == 3
+    assert "b = old(" in "".join(traceback.format_tb(caught.value.__traceback__))
+
+
+def test_shown_text_need_be_no_python(shell):
+    cell = compile_cell(shell, "print('a')\n1 / 0", "print(‘a’)\n1 / 0")
+    with pytest.raises(ZeroDivisionError) as caught:
+        cell.run(shell.user_ns)
+    assert line_of(caught.value, cell.filename) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "defines"),
+    [("import os\ndef f():\n    pass\nclass A:\n    pass", True), ("x = 1", False), ("f()", False), ("# only", False)],
+)
+def test_cell_of_definitions_is_known_as_such(shell, text, defines):
+    assert compile_cell(shell, text).defines is defines

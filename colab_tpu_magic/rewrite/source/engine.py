@@ -34,7 +34,6 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
         module = cst.parse_module(hidden.text)
     except cst.ParserSyntaxError as error:
         return _unreadable(text, error, rows)
-    start = module.code
     refusals: list[Refused] = []
     notes: list[Rewrote] = []
     for kind in rewrites:
@@ -43,7 +42,7 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
             continue
         rewrite = kind(module, context)
         module = rewrite.run()
-        lines = line_map(text, show(code, hidden)) if code != start or current != text else None
+        lines = line_map(text, show(code, hidden))[hidden.head.count("\n") :]
         rows += [_at(row, lines) for row in rewrite.rewrites]
         notes += [_at(row, lines) for row in rewrite.notes]
         refusals += [_at(refused, lines) for refused in rewrite.refusals]
@@ -66,8 +65,8 @@ def _unreadable(text: str, error: cst.ParserSyntaxError, rows: list[Rewrote]) ->
     return MigratedSource(text, refusals=(refused,))
 
 
-def _at(row: Row, lines: list[int] | None) -> Row:
-    return row if lines is None else replace(row, line=lines[min(row.line, len(lines) - 1)])
+def _at(row: Row, lines: list[int]) -> Row:
+    return replace(row, line=lines[min(row.line, len(lines) - 1)])
 
 
 def _moved(rows: list[Rewrote], text: str, repaired: str) -> list[Rewrote]:

@@ -47,7 +47,7 @@ def old_lines(text: str) -> tuple[str, list[Rewrote]]:
         return after
 
     def version(match: re.Match[str]) -> str:
-        comment = f"# {match[2].strip()}"
+        comment = f"# {match[2]}{match[3]}"
         # In a block the line may be the only one.
         return record(match, f"{match[1]}pass  {comment}" if match[1] else comment, _VERSION_WHY)
 

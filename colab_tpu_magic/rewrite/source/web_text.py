@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 
 from .lost_indentation import indent_again
 from .magic_lines import hide
@@ -27,7 +29,9 @@ def looks_copied(text: str) -> bool:
 def parses(text: str) -> bool:
     """Return whether a text is Python once its magics are set aside."""
     try:
-        compile(hide(text).text, "cell", "exec", dont_inherit=True, flags=0x2000 | 0x400)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(hide(text).text, "cell", "exec", dont_inherit=True, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except (SyntaxError, ValueError):
         return False
     return True

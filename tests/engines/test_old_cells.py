@@ -1,0 +1,104 @@
+"""Cells of TensorFlow's TPU years train as they stand under `%%tpu_fit`: the article's own, and one of each idiom."""
+
+from __future__ import annotations
+
+import os
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+from colab_tpu_magic.magics.training import ONLY_PREPARES
+from colab_tpu_magic.session import session
+
+from ..article_cells import ARTICLE, CONVERSION, TRAINING
+from ..old_cells import OLD_CELLS
+from .conftest import ENGINE
+from .models import dense, rows
+
+ROWS = 256
+assert ENGINE is not None
+ALONE = ENGINE.replicas == 1
+runnable = [cell for cell in OLD_CELLS if ENGINE.backend in cell.backends and (cell.replicated or ALONE)]
+
+
+@pytest.fixture
+def shell():
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "colab_tpu_magic")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def old_shell(shell, runtime, tmp_path):
+    """A shell with what the cells of the table presuppose."""
+    x, y = rows(ROWS)
+    begun = len(session.runs)
+
+    def trained(epochs=1):
+        return [(run.status, run.epoch) for run in session.runs[begun:]] == [("completed", epochs)]
+
+    names = {"tf": tf, "keras": keras, "np": np, "pd": pd, "os": os, "K": tf.keras.backend}
+    data = {"x": x, "y": y, "y_hot": np.eye(2, dtype="float32")[y], "model": dense(), "folder": str(tmp_path)}
+    shell.user_ns |= names | data | {"replicas": runtime.replicas, "trained": trained}
+    yield shell
+    keras.config.set_dtype_policy("float32")
+
+
+@pytest.mark.parametrize("cell", runnable, ids=[cell.name for cell in runnable])
+def test_old_cell_runs_as_it_stands(old_shell, cell):
+    old_shell.run_cell_magic("tpu_fit", "--quiet", cell.old)
+    assert eval(cell.check, old_shell.user_ns), cell.check
+
+
+@pytest.mark.skipif(ALONE, reason="the article is about a slice of a TPU")
+def test_articles_own_cells_train_one_after_the_other(shell, digits, capsys):
+    images = np.concatenate([digits.x_train, digits.x_test]).reshape(-1, 784)
+    labels = np.concatenate([digits.y_train, digits.y_test])
+    model = keras.Sequential(
+        [keras.Input((784,)), keras.layers.Dense(128, activation="relu"), keras.layers.Dense(10, activation="softmax")]
+    )
+    shell.user_ns |= {"os": os, "tf": tf, "model": model, "learning_rate": 0.001}
+    shell.user_ns |= {"x_train": images, "y_train": keras.utils.to_categorical(labels, 10)}
+    for cell in ARTICLE[:-1]:
+        shell.run_cell_magic("tpu_fit", "", cell)
+        told = capsys.readouterr().out
+        assert ONLY_PREPARES in told
+        assert ("brought up to date" in told) is (cell is not ARTICLE[0])
+    assert shell.user_ns["tpu_model"] is model
+    history = shell.run_cell_magic("tpu_fit", "--quiet", TRAINING)
+    run = session.last_run
+    assert (run.status, run.steps_per_epoch, run.step, run.global_batch_size) == ("completed", 60, 600, 1024)
+    assert history.history["acc"][-1] > 0.97
+
+
+def test_switch_runs_the_cell_as_it_stands(old_shell):
+    with pytest.raises(UsageError, match="uses TensorFlow 1"):
+        old_shell.run_cell_magic("tpu_fit", "--quiet --no migrate", CONVERSION.replace("TPU_ADDRESS", ""))
+
+
+def test_cell_that_cannot_be_carried_over_is_refused_before_anything_runs(old_shell):
+    old_shell.user_ns["ran"] = False
+    with pytest.raises(UsageError) as caught:
+        old_shell.run_cell_magic("tpu_fit", "", "ran = True\nwith tf.Session() as sess:\n    sess.run(x)")
+    assert "Line 3: tf.Session" in str(caught.value)
+    assert str(caught.value).splitlines()[-1] == "Type: %%tpu_fit --no migrate to run it as it stands"
+    assert old_shell.user_ns["ran"] is False
+
+
+def test_cell_of_today_that_trains_nothing_is_an_error_still(old_shell):
+    with pytest.raises(UsageError, match="called fit, evaluate or predict of no Keras model"):
+        old_shell.run_cell_magic("tpu_fit", "", "z = x + 1")
+
+
+@pytest.mark.only("jax")
+def test_strategy_on_jax_names_what_only_tensorflow_has(old_shell):
+    with pytest.raises(UsageError, match="strategy.run is a part of TensorFlow's own training loop"):
+        old_shell.run_cell_magic(
+            "tpu_fit", "--quiet", "s = tf.distribute.TPUStrategy(None)\ns.experimental_run_v2(print)"
+        )
