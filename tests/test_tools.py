@@ -41,6 +41,11 @@ def test_code_that_does_not_compile_is_found_with_its_line():
     assert "cell 2 does not compile" in fault and "line 2" in fault
 
 
+def test_old_code_that_is_to_be_migrated_need_not_compile():
+    assert faults_of(notebook("%%tpu_migrate\nprint(‘TPU not found’)")) == []
+    assert len(faults_of(notebook("print(‘TPU not found’)"))) == 1
+
+
 def test_line_numbers_of_a_cell_are_kept():
     assert python_of("%%tpu_fit\nx = 1\n%tpu_status\ny = 2").splitlines()[3] == "y = 2"
 

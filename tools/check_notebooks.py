@@ -13,6 +13,8 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+# The cells of these hold no Python, or none of today.
+NO_PYTHON = ("bash", "sh", "html", "javascript", "writefile", "svg", "latex", "markdown", "tpu_migrate")
 # IPython 7.34 does not know `files = !ls` on Python 3.12 and later.
 ASSIGNED = re.compile(r"^(\s*\w[\w, ]*=\s*)[!%].*$")
 
@@ -29,7 +31,7 @@ def python_of(source: str) -> str:
     """
     lines = source.splitlines()
     lines = ["pass" if line.startswith("%%") else ASSIGNED.sub(r"\1None", line) for line in lines]
-    if source.startswith(("%%bash", "%%sh", "%%html", "%%javascript", "%%writefile", "%%svg", "%%latex", "%%markdown")):
+    if source.startswith(tuple(f"%%{name}" for name in NO_PYTHON)):
         return "pass"
     from IPython.core.inputtransformer2 import TransformerManager
 

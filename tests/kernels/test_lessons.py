@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import re
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
-from run_demo import texts_of
 
-from .kernel_rig import notebook_kernel_manager
+from .lesson import executed
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 
-class Lesson:
-    """An executed lesson."""
-
-    def __init__(self, notebook: nbformat.NotebookNode) -> None:
-        self.cells = {cell["id"]: cell for cell in notebook.cells}
-
-    def text(self, name: str) -> str:
-        return texts_of(self.cells[name])
-
-    def accuracy(self, name: str) -> float:
-        (found,) = re.findall(r"test accuracy ([\d.]+)", self.text(name))
-        return float(found)
-
-    def stated(self, name: str) -> str:
-        return " ".join(str(self.cells[name]["source"]).split())
-
-
 @pytest.fixture(scope="module")
 def lesson(root, tmp_path_factory):
-    notebook = nbformat.read(root / "notebooks" / "04_training_by_widgets.ipynb", as_version=4)
-    folder = str(tmp_path_factory.mktemp("lesson"))
-    resources = {"metadata": {"path": folder}}
-    NotebookClient(notebook, km=notebook_kernel_manager(), timeout=240, resources=resources).execute()
-    return Lesson(notebook)
+    return executed(root / "notebooks" / "04_training_by_widgets.ipynb", tmp_path_factory.mktemp("lesson"))
+
+
+def accuracy_of(lesson, name):
+    return lesson.number(name, r"test accuracy ([\d.]+)")
 
 
 def test_every_run_is_told_with_its_steps(lesson):
@@ -55,13 +35,13 @@ def test_every_run_is_told_with_its_steps(lesson):
 
 
 def test_the_runs_come_out_as_the_answers_say(lesson):
-    first, auto, keep = (lesson.accuracy(name) for name in ("first", "large-auto", "large-keep"))
+    first, auto, keep = (accuracy_of(lesson, name) for name in ("first", "large-auto", "large-keep"))
     assert keep < auto < first
     assert first > 0.89
-    assert lesson.accuracy("longer") == pytest.approx(first, abs=0.02)
-    assert lesson.accuracy("precision") == pytest.approx(first, abs=0.02)
-    assert lesson.accuracy("high") < 0.7
-    assert lesson.accuracy("far-too-high") < 0.2
+    assert accuracy_of(lesson, "longer") == pytest.approx(first, abs=0.02)
+    assert accuracy_of(lesson, "precision") == pytest.approx(first, abs=0.02)
+    assert accuracy_of(lesson, "high") < 0.7
+    assert accuracy_of(lesson, "far-too-high") < 0.2
     assert "nan" not in lesson.text("far-too-high")
     assert re.search(r"every digit as one of \[\d\]\nand is sure of it to 100%", lesson.text("far-too-high"))
     rows = [re.split(r"\s{2,}", line) for line in lesson.text("list").splitlines() if re.match(r"\d  ", line)]
@@ -82,7 +62,7 @@ def test_figures_in_the_answers_are_those_of_a_run(lesson, answer, runs):
     stated = [float(figure) for figure in re.findall(r"\b0\.\d{3}\b(?! ×)", lesson.stated(answer))]
     for run in runs:
         # Another machine may round otherwise.
-        assert any(figure == pytest.approx(lesson.accuracy(run), abs=0.03) for figure in stated), (stated, run)
+        assert any(figure == pytest.approx(accuracy_of(lesson, run), abs=0.03) for figure in stated), (stated, run)
 
 
 def test_the_picture_under_the_panel_holds_all_seven_runs(lesson):
@@ -105,5 +85,4 @@ def test_the_copied_cell_gives_the_loss_of_the_first_run(lesson):
 
 
 def test_nothing_is_printed_to_the_error_stream(lesson):
-    streams = [output for cell in lesson.cells.values() for output in cell.get("outputs", [])]
-    assert [output["text"] for output in streams if output.get("name") == "stderr"] == []
+    assert lesson.errors() == []
