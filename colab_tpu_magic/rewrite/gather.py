@@ -55,7 +55,7 @@ class Leaf:
         step = max(1, PIECE_BYTES // max(1, self.row_bytes))
         for start in range(0, len(index), step):
             piece = index[start : start + step]
-            np.copyto(out[start : start + step], self.array[piece], casting="unsafe")
+            np.copyto(out[start : start + step], self.array.take(piece, axis=0), casting="unsafe")
 
 
 class Gathered:

@@ -14,12 +14,14 @@ from colab_tpu_magic.rewrite.batch_hooks import wants_every_batch
 from colab_tpu_magic.rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
 from colab_tpu_magic.rewrite.prepared import FitRequest, PreparedFit
 from colab_tpu_magic.rewrite.sources import array_source
-from colab_tpu_magic.rewrite.traps import TRAPS, find_traps
+from colab_tpu_magic.rewrite.traps import TRAPS
+from colab_tpu_magic.rewrite.traps.data import DATA_TRAPS
 
 from .test_train_step import LogsComputeLoss, Mixed, WithPlainMean, WithSum
 
 JAX_8 = SimpleNamespace(replicas=8, engine=SimpleNamespace(name="jax", settles=False))
 TF_2 = SimpleNamespace(replicas=2, engine=SimpleNamespace(name="tensorflow", settles=True))
+MODEL_TRAPS = [trap for trap in TRAPS if trap not in DATA_TRAPS]
 TF_1 = SimpleNamespace(replicas=1, engine=SimpleNamespace(name="tensorflow", settles=True))
 
 
@@ -37,7 +39,11 @@ def prepared(model=None, runtime=JAX_8, grown=1, callbacks=(), **values):
 
 
 def found(fit, runtime=JAX_8):
-    return {finding.trap: (finding.severity, finding.sentence) for finding in find_traps(fit, runtime)}
+    return {
+        finding.trap: (finding.severity, finding.sentence)
+        for trap in MODEL_TRAPS
+        for finding in trap.look(fit, runtime)
+    }
 
 
 def test_traps_have_a_source_and_an_id_of_their_own():
