@@ -84,7 +84,8 @@ def test_schedule_accumulation_and_saving_count_steps_of_a_grown_batch():
     rate = keras.optimizers.schedules.CosineDecay(0.1, decay_steps=800)
     model = sequential(optimizer=keras.optimizers.SGD(rate, gradient_accumulation_steps=8))
     saving = keras.callbacks.ModelCheckpoint("m.keras", save_freq=100)
-    findings = find_traps(prepared(model, grown=4, callbacks=[saving]), JAX_8)
+    fit = prepared(model, grown=4, callbacks=[saving])
+    findings = [finding for trap in MODEL_TRAPS for finding in trap.look(fit, JAX_8)]
     sentences = [finding.sentence for finding in findings if finding.trap == "counted-in-steps"]
     assert "CosineDecay(..., decay_steps=200)" in sentences[0] and "grew 4 times" in sentences[0]
     assert "1,024 rows for one update instead of 256" in sentences[1]
