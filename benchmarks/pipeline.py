@@ -4,7 +4,7 @@ Every way shuffles 60,000 (or 50,000) rows and gives batches of 1,024 to a devic
 would take them. The ways take turns; a figure is the median of the rounds, a ratio is to another way in
 the same round.
 
-Usage: ``python -m benchmarks.pipeline [--quick] [--rounds N] [--only BACKEND ...] [--profile]``
+Usage: ``python -m benchmarks.pipeline [--quick] [--rounds N] [--only BACKEND ...]``
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def main() -> None:
     """Measure on each backend, in a process of its own, and print a table."""
     arguments = _arguments()
     if arguments.inside:
-        print(json.dumps(_inside(arguments)))
-        return
+        print(json.dumps(_inside(arguments)), flush=True)
+        os._exit(0)  # threads of tf.data may still run, and do not like an interpreter that ends
     about = machine(["grain"])
     found: dict[str, Any] = {}
     for backend in arguments.only:
@@ -64,7 +64,7 @@ def table(backend: str, kinds: dict[str, Any]) -> str:
 
     Args:
         backend: ``"jax"`` or ``"tensorflow"``.
-        kinds: For each kind of data the rows a second of each way, round by round, and ``batches_held``.
+        kinds: For each kind of data the rows a second of each way, round by round, ``cpu`` and ``batches_held``.
     """
     header = ["rows/s, thousands", *kinds]
     rows = []
@@ -80,6 +80,10 @@ def table(backend: str, kinds: dict[str, Any]) -> str:
                     *(f"{spread(one)}{_goal(backend, kind, way)}" for kind, one in zip(kinds, ratios)),
                 ]
             )
+    for way, title in TITLES.items():
+        if all(way in one["cpu"] for one in kinds.values()):
+            middles = [1024 * statistics.median(one["cpu"][way]) for one in kinds.values()]
+            rows.append([f"CPU µs a batch: {title}", *(f"{middle:,.0f}" for middle in middles)])
     rows.append(["batches held at most", *(f"{one['batches_held']:.2f}" for one in kinds.values())])
     return markdown_table(header, rows)
 
@@ -100,18 +104,20 @@ def _inside(arguments: argparse.Namespace) -> dict[str, Any]:
         running = {name: make(x, y) for name, make in ways(arguments.inside).items()}
         for batches in running.values():  # the first pass fills caches and compiles
             rows_per_second(batches, max(0.05, 3 * arguments.seconds))
-        found[kind] = {name: [] for name in running}
+        found[kind] = {name: [] for name in running} | {"cpu": {name: [] for name in running}}
         for turn in range(arguments.rounds):
             names = list(running)
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                found[kind][name].append(rows_per_second(running[name], arguments.seconds))
+                rate, worked = rows_per_second(running[name], arguments.seconds)
+                found[kind][name].append(rate)
+                found[kind]["cpu"][name].append(worked)
         running.clear()
         found[kind]["batches_held"] = held_batches(arguments.inside, x, y)
     return found
 
 
-def rows_per_second(batches: Iterator[int], seconds: float, skip: int = 6) -> float:
-    """Return how many rows a second come out of an iterator that is resumed.
+def rows_per_second(batches: Iterator[int], seconds: float, skip: int = 6) -> tuple[float, float]:
+    """Return how many rows a second come out of an iterator that is resumed, and their CPU time in µs a row.
 
     Args:
         batches: Yields the number of rows of each batch.
@@ -120,10 +126,10 @@ def rows_per_second(batches: Iterator[int], seconds: float, skip: int = 6) -> fl
     """
     for _ in range(skip):
         next(batches)
-    rows, began = 0, time.perf_counter()
+    rows, began, worked = 0, time.perf_counter(), time.process_time()
     while (passed := time.perf_counter() - began) < seconds or not rows:
         rows += next(batches)
-    return rows / passed if rows and passed else 0.0
+    return rows / passed, 1e6 * (time.process_time() - worked) / rows
 
 
 def _arguments() -> argparse.Namespace:

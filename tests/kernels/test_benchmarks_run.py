@@ -63,3 +63,19 @@ rates = {{name: rates_of(make()) for name, make in ways({str(tmp_path)!r}).items
     rates = value_of(measuring_kernel, "rates")
     assert len(rates) == 5
     assert all(one["wall"] > 0 and one["core"] > 0 for one in rates.values())
+
+
+def test_every_pipeline_gives_batches_to_the_device(measuring_kernel):
+    run_cell(measuring_kernel, "import numpy as np; from benchmarks.pipelines import held_batches, ways")
+    run_cell(measuring_kernel, "x, y = np.ones((4096, 8), 'float32'), np.zeros(4096, 'int32')")
+    run_cell(measuring_kernel, "found = {name: next(make(x, y)) for name, make in ways('jax').items()}")
+    found = value_of(measuring_kernel, "found")
+    assert set(found) == {"article", "keras", "tf.data", "grain", "ours", "memory"} and set(found.values()) == {1024}
+
+
+def test_the_steps_of_a_tiny_model_are_timed_on_one_device(measuring_kernel):
+    code = "from benchmarks.step_overhead import measured; steps = measured('jax-1', rounds=1, epochs=2, steps=64)"
+    run_cell(measuring_kernel, code)
+    found = value_of(measuring_kernel, "steps")
+    assert set(found) == {"bare", "1", "4", "16", "64", "auto"}
+    assert all(len(rates) == 1 and rates[0] > 1 for rates in found.values())
