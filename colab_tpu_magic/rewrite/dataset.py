@@ -57,9 +57,7 @@ def training_feed(
         batches,
         _example(stream),
         batch_size,
-        # Where a pass ends unforeseen, TensorFlow's replicas take one step more on rows made up to the static shape,
-        # which count in the metrics; without one they take none.
-        batch_size if full and endless else None,
+        batch_size if full else None,
         None,
         prefetch,
         once=stream.once,

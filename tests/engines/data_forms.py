@@ -29,7 +29,6 @@ class DataForm:
         epochs: Passes it can give: a generator one.
         stands_for: ``"rows"``, ``"batches"`` or ``"once"`` where it stands for all forms that are read that way.
         other_shapes: Whether labels come as (rows, 1), for which a step has to be made anew.
-        length_unknown: Whether nobody can tell where a pass ends before it does.
         needs: Package that must be installed.
     """
 
@@ -40,7 +39,6 @@ class DataForm:
     epochs: int = 2
     stands_for: str = ""
     other_shapes: bool = False
-    length_unknown: bool = False
     needs: str = ""
 
 
@@ -180,12 +178,12 @@ def generator(x, y, weight):
     return {"x": cut(x, y, weight)}
 
 
-@data_form("generator function", length_unknown=True)
+@data_form("generator function")
 def generator_function(x, y, weight):
     return {"x": lambda: cut(x, y, weight)}
 
 
-@data_form("iterable", length_unknown=True)
+@data_form("iterable")
 def iterable(x, y, weight):
     class Loader:
         def __iter__(self):
