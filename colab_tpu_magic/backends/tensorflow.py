@@ -116,7 +116,7 @@ class TensorFlowEngine:
             model: The placed model.
             batch: ``(x, y)`` or ``(x, y, sample_weight)`` arrays.
         """
-        if self.strategy is None:
+        if self.strategy is None or "_maybe_symbolic_build" in vars(model):  # a validation inside a fit
             yield
             return
         with self.strategy.scope():

@@ -41,6 +41,8 @@ class Feed:
         free_axes: Of each flattened array, the axes whose length may differ from batch to batch; empty for none.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
         gathers: Whether rows are gathered ahead by threads of its own, whichever backend reads them.
+        look_ahead: Give each batch only when the next is there or the pass has ended, so that `end_before` knows the last.
+        last: Batches of the pass, known when the last is given and `look_ahead` is on.
     """
 
     open: Callable[[], Iterator[Batch]]
@@ -60,13 +62,17 @@ class Feed:
     cut: bool = False
     free_axes: tuple[tuple[int, ...], ...] = ()
     gathers: bool = False
+    look_ahead: bool = False
+    last: int | None = None
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches; keep what the data raised."""
-        self.batches_given = 0
+        self.batches_given, self.last = 0, None
         batches = self._once() if self.once else self._ahead()
+        if self.look_ahead:
+            batches = self._knowing_the_last(batches)
         if self.waits.handing:
             batches = self.waits.handed_over(batches)
         try:
@@ -80,6 +86,28 @@ class Feed:
             self.error = error
             if not self.hold_errors:
                 raise
+
+    def _knowing_the_last(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        count, held = 0, None
+        for batch in batches:
+            if held is not None:
+                yield held
+            held, count = batch, count + 1
+        self.last = count
+        if held is not None:
+            yield held
+
+    def end_before(self, batch: int) -> None:
+        """End the pass where it is known to have no batch of an index.
+
+        TensorFlow's replicas would find that out in a step, which then fails after it has counted in the metrics and
+        in the optimizer's steps (seen November 2026).
+
+        Raises:
+            StopIteration: As an iterator without more batches does; Keras' loop on TensorFlow takes it as one.
+        """
+        if self.last is not None and batch >= self.last:
+            raise StopIteration
 
     def _ahead(self) -> Iterator[Batch]:
         batches = self.open()

@@ -34,19 +34,22 @@ FEWEST_BATCHES = 4
 
 
 class Guard(keras.callbacks.Callback):
-    """End an evaluation or a prediction between two steps when Ctrl-C arrived.
+    """End an evaluation or a prediction between two steps when Ctrl-C arrived, an evaluation also when its data ends.
 
     Args:
         control: Holds the interrupt.
+        feed: Knows where the data ends.
     """
 
-    def __init__(self, control: Control) -> None:
+    def __init__(self, control: Control, feed: Feed) -> None:
         super().__init__()
         self.control = control
+        self.feed = feed
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Raise KeyboardInterrupt when one arrived."""
         self.control.check()
+        self.feed.end_before(batch)
 
     def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Raise KeyboardInterrupt when one arrived."""
@@ -128,9 +131,12 @@ class Monitor(keras.callbacks.Callback):
             raise self.feed.error
         elif record.compile_seconds is None and batch:
             self._first_step_done(now)
+        self.feed.end_before(batch)
 
     def test_step_begins(self, batch: int) -> None:
         """Look at the controls while it validates."""
+        if self.validation is not None:
+            self.validation.end_before(batch)
         now = time.perf_counter()
         if now < self._next_look and not self.control.interrupted.is_set():
             return

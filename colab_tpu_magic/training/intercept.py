@@ -210,7 +210,8 @@ class Interceptor:
         """Call Keras' own evaluate or predict; an interrupt waits for the step, an error of the data is raised as it is."""
         control = Control()
         feed.interrupted = control.interrupted
-        callbacks = [*flat_callbacks(arguments.pop("callbacks") or ()), Guard(control)]
+        feed.look_ahead = self.runtime.engine.step_takes_batches and feed.batches is None
+        callbacks = [*flat_callbacks(arguments.pop("callbacks") or ()), Guard(control, feed)]
         try:
             with control.catching_interrupts(), expecting_the_end():
                 result = keras_method(model, FeedAdapter(feed), callbacks=callbacks, **_keras_verbose(arguments))

@@ -82,6 +82,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     )
     feed.interrupted = control.interrupted
     feed.waits.handing = engine.step_takes_batches
+    feed.look_ahead = engine.step_takes_batches and prepared.steps_per_epoch is None and feed.batches is None
     feed.waits.device_busy = partial(engine.is_busy, model)
     usage = UsageReader(on_tpu=runtime.kind == TPU)
     view.show(control)
@@ -91,6 +92,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         validation = _validation(prepared, runtime)
         if validation is not None:
             validation.interrupted = control.interrupted
+            validation.look_ahead = engine.step_takes_batches and validation.batches is None
         monitor = Monitor(run, engine, view, control, feed, validation, request.callbacks, lambda: usage.latest)
         with control.catching_interrupts(), fit_settings(prepared, control):
             feed.hold_errors = int(model.steps_per_execution) > 1

@@ -28,6 +28,7 @@ class DataForm:
         splits: Whether it takes ``validation_split``.
         epochs: Passes it can give: a generator one.
         stands_for: ``"rows"``, ``"batches"`` or ``"once"`` where it stands for all forms that are read that way.
+        other_shapes: Whether labels come as (rows, 1), for which a step has to be made anew.
         needs: Package that must be installed.
     """
 
@@ -37,6 +38,7 @@ class DataForm:
     splits: bool = False
     epochs: int = 2
     stands_for: str = ""
+    other_shapes: bool = False
     needs: str = ""
 
 
@@ -104,7 +106,7 @@ def memory_map(x, y, weight):
     return beside(each(mapped, x), y, weight)
 
 
-@data_form("pandas", inputs=("vector", "two"), splits=True, needs="pandas")
+@data_form("pandas", inputs=("vector", "two"), splits=True, other_shapes=True, needs="pandas")
 def frames(x, y, weight):
     import pandas
 
