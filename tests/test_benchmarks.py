@@ -95,7 +95,6 @@ def test_a_fit_is_long_enough_after_its_first_epoch():
     assert epochs_for(5.0, {"fastest_step_seconds": 60.0 / STEPS}) == 1 + TRIAL_EPOCHS
 
 
-<<<<<<< HEAD
 def test_image_rates_are_set_against_keras_within_each_repeat():
     found = {
         SCALED: [{"wall": 10.0, "core": 20.0}, {"wall": 40.0, "core": 20.0}],
@@ -104,7 +103,8 @@ def test_image_rates_are_set_against_keras_within_each_repeat():
     }
     last = report(found).splitlines()[-1]
     assert last == "| ours | 30 | 50 | 1.50 (1.00–2.00) | 2.50 (2.00–3.00) | 5.00 (4.00–6.00) |"
-=======
+
+
 def test_the_table_of_pipelines_sets_ours_against_each_of_the_same_round():
     ways = {name: [1000.0, 2000.0] for name in pipeline.TITLES} | {"ours": [8000.0, 20000.0]}
     one = ways | {"cpu": dict.fromkeys(pipeline.TITLES, [0.5]), "batches_held": 3.0}
@@ -127,4 +127,3 @@ def test_the_table_of_steps_compares_the_rounds_of_one_runtime():
     ways = {"bare": [100.0, 200.0], "1": [150.0, 200.0], "4": [300.0, 300.0], "16": [1.0, 1.0], "64": [1.0, 1.0]}
     table = step_overhead.table({"jax-1": ways | {"auto": [300.0, 270.0]}})
     assert table.splitlines()[2] == ("| jax-1 | 150 | 175 | 300 | 1 | 1 | 285 | 1.25 (1.00–1.50) | 0.95 (0.90–1.00) |")
->>>>>>> h-speed

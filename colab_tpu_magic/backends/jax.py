@@ -39,6 +39,7 @@ class JaxEngine:
         self.replicas = len(devices)
         self.device_kind = devices[0].device_kind
         self.distribution: Any = None
+        self._held: list[tuple[Any, Any]] = []
         if self.replicas > 1:
             self.distribution = keras.distribution.DataParallel(
                 devices=[f"{device.platform}:{device.id}" for device in devices]
@@ -91,13 +92,15 @@ class JaxEngine:
         them to the step, which consumes them. Whatever ends the call, each variable has a
         value again afterwards.
         """
-        held = [(variable, variable._value) for variable in live_variables(model)]
+        self._held = [(variable, variable._value) for variable in live_variables(model)]
         with self._distributed() if on_replicas else nullcontext():
             try:
                 yield
             except BaseException:
-                _give_back(model, held)
+                _give_back(model, self._held)
                 raise
+            finally:
+                self._held = []
 
     def settle(self, model: Any) -> None:
         """Do nothing: JAX computes every statistic over the global batch."""
@@ -105,6 +108,9 @@ class JaxEngine:
     def building_from(self, model: Any, batch: Any) -> AbstractContextManager[Any]:
         """Build the model from a batch, so that Keras need not open the data for that and close it again."""
         model._symbolic_build(data_batch=batch)
+        # What was only made now, such as a metric's counts, is given back after an error too.
+        known = {id(variable) for variable, _ in self._held}
+        self._held += [(made, made._value) for made in live_variables(model) if id(made) not in known]
         return nullcontext()
 
     @contextmanager

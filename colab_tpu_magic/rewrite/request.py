@@ -71,6 +71,7 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
     if arguments["validation_data"] is not None:
         validation = read_validation(arguments["validation_data"], arguments["validation_batch_size"] or given, model)
         _check_validation(validation, arguments)
+        _check_targets(model, validation, "validation data", "model.fit(..., validation_data=(x_val, y_val))")
     elif arguments["validation_split"]:
         data, validation = split(data, float(arguments["validation_split"]))
         if class_weight is not None:  # as in Keras, they weigh what is trained on and not what it is validated on
@@ -145,7 +146,7 @@ def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:
     return data.part(0, at), data.part(at, data.rows)
 
 
-def _check_targets(model: Any, data: Source) -> None:
+def _check_targets(model: Any, data: Source, what: str = "data", type_next: str = "model.fit(x, y)") -> None:
     import keras
 
     parts = data.tree if isinstance(data, ArraySource) else data.example
@@ -154,9 +155,9 @@ def _check_targets(model: Any, data: Source) -> None:
     )
     if len(parts) == 1 and getattr(model, "loss", None) is not None and not own_step:
         raise DataError(
-            "The data has no targets: y is missing, and the model was compiled with a loss.",
+            f"The {what} has no targets: y is missing, and the model was compiled with a loss.",
             expected="inputs and targets.",
-            type_next="model.fit(x, y)",
+            type_next=type_next,
         )
 
 

@@ -155,7 +155,7 @@ REFUSED = [
         "x holds text or Python objects (dtype <U1).",
     ),
     (lambda m, x, y: m.fit(None), DataError, "There is no data: x is empty."),
-    (lambda m, x, y: m.fit(x, y, validation_data=(x,)), DataError, "validation_data has 1 parts."),
+    (lambda m, x, y: m.fit(x, y, validation_data=(x, y, y, y)), DataError, "validation_data has 4 parts."),
     (lambda m, x, y: m.fit(x, y, validation_split=1.5), DataError, "validation_split=1.5 cannot be used."),
     (
         lambda m, x, y: m.fit(x, np.full(len(x), 2**40)),
@@ -207,15 +207,14 @@ def test_step_that_fails_to_compile_leaves_the_weights_as_they_were():
         np.testing.assert_array_equal(old, new)
 
 
-def test_missing_targets_and_single_rows_are_named():
+def test_missing_targets_are_named():
     import tensorflow as tf
 
     x, y = rows(64)
     with pytest.raises(DataError, match="y is missing"), training():
         dense().fit(x)
-    with pytest.raises(DataError, match="gives single rows") as caught, training():
-        dense().fit(tf.data.Dataset.from_tensor_slices((x, y)))
-    assert caught.value.type_next == "dataset.batch(32)"
+    with pytest.raises(DataError, match="The validation data has no targets"), training():
+        dense().fit(x, y, validation_data=tf.data.Dataset.from_tensor_slices(x).batch(8))
 
 
 @pytest.mark.parametrize(
