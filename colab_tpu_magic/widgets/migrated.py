@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ..rewrite.source.result import MigratedSource, Refused, Rewrote
 
 OPEN_ROWS = 4
+OF_A_PAGE = ("typographic-quotes", "web-spaces")
 COLUMNS = (("Line", 7), ("Before → after", 53), ("Why", 40))
 # A notebook's own style sheet aligns cells right and stripes the rows; inline styles win over it.
 CELL_STYLE = "text-align:left;vertical-align:top;padding:6px 14px 6px 0;white-space:normal;overflow-wrap:anywhere"
@@ -53,17 +54,27 @@ def refusal_text(refusals: Sequence[Refused]) -> str:
     return "\n".join(told)
 
 
+def together(rewrites: Sequence[Rewrote]) -> list[tuple[tuple[int, ...], Rewrote]]:
+    """Return rewrites with their lines: what a web page did to many lines is told once, with all of them."""
+    told: dict[object, tuple[tuple[int, ...], Rewrote]] = {}
+    for row in rewrites:
+        key: object = row.rule if row.rule in OF_A_PAGE else row
+        lines, first = told.get(key, ((), row))
+        told[key] = ((*lines, row.line), first)
+    return sorted(told.values(), key=lambda one: one[1].rule in OF_A_PAGE)
+
+
 def _text(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str:
     lines = [heading]
     for name, result in parts:
-        for row in result.rewrites:
-            lines.append(f"  {_place(name, row.line)}: {_flat(row.before)} → {_flat(row.after) or '(not needed)'}")
+        for numbers, row in together(result.rewrites):
+            lines.append(f"  {_place(name, numbers)}: {_flat(row.before)} → {_flat(row.after) or '(not needed)'}")
             lines.append(f"      {row.why} Source: {row.source}")
         for refused in result.refusals:
-            lines.append(f"  {_place(name, refused.line)}: {refused.name} cannot be carried over")
+            lines.append(f"  {_place(name, (refused.line,))}: {refused.name} cannot be carried over")
             lines.append(f"      {refused.why} {refused.instead}")
         for row in result.notes:
-            lines.append(f"  {_place(name, row.line)}: {_flat(row.before)} stays")
+            lines.append(f"  {_place(name, (row.line,))}: {_flat(row.before)} stays")
             lines.append(f"      {row.why} Source: {row.source}")
     for row in added:
         lines.append(f"  cell {row.line}: added {_flat(row.after)}")
@@ -84,20 +95,32 @@ def _html(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str
 
 
 def _rows(name: str, result: MigratedSource) -> list[str]:
-    refused = [
-        _row(_place(name, one.line), f"{_code(one.name)} <b>cannot be carried over</b>", f"{one.why} {one.instead}", "")
+    rows = [
+        _row(
+            _place(name, (one.line,), ""),
+            f"{_code(one.name)} <b>cannot be carried over</b>",
+            f"{one.why} {one.instead}",
+            "",
+        )
         for one in result.refusals
     ]
-    done = [
-        _row(_place(name, row.line), f"{_code(row.before, 0.75)} → {_after(row.after)}", row.why, row.source)
-        for row in result.rewrites
-    ]
-    stays = [_row(_place(name, row.line), f"{_code(row.before)} stays", row.why, row.source) for row in result.notes]
-    return [*refused, *done, *stays]
+    above: tuple[str, str] | None = None
+    for numbers, row in together(result.rewrites):
+        reason = (row.why, row.source)
+        told = ("As above.", "") if reason == above else reason
+        rows.append(_row(_place(name, numbers, ""), f"{_code(row.before, 0.75)} → {_after(row.after)}", *told))
+        above = reason
+    for row in result.notes:
+        rows.append(_row(_place(name, (row.line,), ""), f"{_code(row.before)} stays", row.why, row.source))
+    return rows
 
 
-def _place(name: str, line: int) -> str:
-    return f"{name}, line {line}" if name else f"line {line}"
+def _place(name: str, numbers: Sequence[int], word: str = "line") -> str:
+    """Return ``cell 3, line 5``, or the numbers alone where the column says what they are."""
+    listed = ", ".join(str(number) for number in numbers)
+    if not name:
+        return f"{word}{'s' if len(numbers) > 1 and word else ''} {listed}".strip()
+    return f"{name}, line{'s' if len(numbers) > 1 else ''} {listed}"
 
 
 def _flat(code: str) -> str:

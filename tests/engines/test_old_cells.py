@@ -12,6 +12,7 @@ import tensorflow as tf
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
+from colab_tpu_magic import migrate
 from colab_tpu_magic.magics.training import ONLY_PREPARES
 from colab_tpu_magic.session import session
 
@@ -102,3 +103,29 @@ def test_strategy_on_jax_names_what_only_tensorflow_has(old_shell):
         old_shell.run_cell_magic(
             "tpu_fit", "--quiet", "s = tf.distribute.TPUStrategy(None)\ns.experimental_run_v2(print)"
         )
+
+
+RATE, STEPS = 0.05, 6
+SAME = (
+    "GradientDescentOptimizer(RATE)",
+    "MomentumOptimizer(RATE, 0.9)",
+    "MomentumOptimizer(RATE, 0.8, use_nesterov=True)",
+    "AdamOptimizer(RATE, beta1=0.7)",
+    "AdagradOptimizer(RATE)",
+    "AdadeltaOptimizer(RATE)",
+    "FtrlOptimizer(RATE, -0.5, 0.1, 0.01, 0.02)",
+)
+
+
+@pytest.mark.only("tensorflow")
+@pytest.mark.parametrize("old", SAME)
+def test_keras_optimizer_computes_what_that_of_tensorflow_1_computed(old):
+    gradients = np.random.default_rng(0).normal(size=(STEPS, 5)).astype("float32")
+    names = {"tf": tf, "RATE": RATE}
+    then = eval(f"tf.compat.v1.train.{old}", names)
+    now = eval(migrate(f"tf.train.{old}").text, names)
+    first, second = tf.Variable(np.ones(5, "float32")), keras.Variable(np.ones(5, "float32"))
+    for gradient in gradients:
+        then.apply_gradients([(tf.constant(gradient), first)])
+        now.apply_gradients([(tf.constant(gradient), second)])
+    np.testing.assert_allclose(first.numpy(), np.asarray(second), rtol=2e-6, atol=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from colab_tpu_magic import migrate
-from colab_tpu_magic.widgets.migrated import OPEN_ROWS, heading_of, refusal_text, report
+from colab_tpu_magic.widgets.migrated import OPEN_ROWS, heading_of, refusal_text, report, together
 
 OLD = (
     "opt = tf.train.GradientDescentOptimizer(0.1)\nm.sync_to_cpu()\ns = tf.Session()\n"
@@ -55,3 +55,18 @@ def test_refusals_as_one_message():
 def test_nothing_to_tell_is_told():
     result = migrate("a = 1")
     assert report([("", result)], heading_of(result, "this cell"))["text/plain"] == "Nothing in this cell is old."
+
+
+def test_what_a_page_did_to_many_lines_is_told_once():
+    result = migrate("a = ‘x’\nb = ‘y’\nc = np.float(1)\n")
+    assert [(lines, row.rule) for lines, row in together(result.rewrites)] == [
+        ((3,), "numpy-aliases"),
+        ((1, 2), "typographic-quotes"),
+    ]
+    assert "  lines 1, 2: a = ‘x’ → a = 'x'" in report([("", result)], "x")["text/plain"]
+
+
+def test_a_reason_is_told_once_where_rows_share_it():
+    result = migrate("a = np.float(1)\nb = np.int(2)\n")
+    html = report([("", result)], "x")["text/html"]
+    assert html.count(result.rewrites[0].why) == 1 and "As above." in html

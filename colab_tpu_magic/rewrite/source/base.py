@@ -45,6 +45,7 @@ class Rewrite(cst.CSTTransformer):
         self.refusals: list[Refused] = []
         self.notes: list[Rewrote] = []
         self.needed: dict[str, str] = {}
+        self._comments: list[cst.Comment] = []
 
     @classmethod
     def suspects(cls, text: str, context: Context) -> bool:
@@ -98,6 +99,7 @@ class Rewrite(cst.CSTTransformer):
         was, now = self.code(before or old), self.code(new)
         if was != now:
             self._record(old, was, now, why)
+            self._comments += [one for one in comments_of(before or old) if one.value not in now]
         return new
 
     def drop(self, old: cst.CSTNode, why: str = "") -> Any:
@@ -117,6 +119,16 @@ class Rewrite(cst.CSTTransformer):
     def _record(self, node: cst.CSTNode, before: str, after: str, why: str) -> None:
         self.rewrites.append(Rewrote(self.line(node), self.id, before, after, why or self.why, self.source))
 
+    def leave_SimpleStatementLine(
+        self, original: cst.SimpleStatementLine, updated: cst.SimpleStatementLine
+    ) -> cst.BaseStatement:
+        """Put comments that stood inside what was replaced above the statement."""
+        if not self._comments:
+            return updated
+        lines = [cst.EmptyLine(comment=comment) for comment in self._comments]
+        self._comments = []
+        return updated.with_changes(leading_lines=[*updated.leading_lines, *lines])
+
     def leave_IndentedBlock(self, original: cst.IndentedBlock, updated: cst.IndentedBlock) -> cst.BaseSuite:
         """Take dropped statements out of a block."""
         body, comments = without_dropped(updated.body)
@@ -126,6 +138,28 @@ class Rewrite(cst.CSTTransformer):
         """Take dropped statements out of the text."""
         body, comments = without_dropped(updated.body)
         return updated.with_changes(body=body, footer=(*comments, *updated.footer)) if body != updated.body else updated
+
+
+class _Comments(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: list[cst.Comment] = []
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found.append(node)
+
+
+def comments_of(node: cst.CSTNode) -> list[cst.Comment]:
+    """Return the comments inside a node."""
+    visitor = _Comments()
+    node.visit(visitor)
+    return visitor.found
+
+
+def in_brackets(value: cst.BaseExpression) -> cst.BaseExpression:
+    """Return an expression that can stand before a dot."""
+    if value.lpar or isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+        return value
+    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def is_dropped(statement: cst.CSTNode) -> bool:

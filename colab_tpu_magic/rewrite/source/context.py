@@ -49,11 +49,21 @@ def context_of(namespace: Mapping[str, Any]) -> Context:
             path = str(getattr(value, "__name__", ""))
             path = path.replace("keras._tf_keras.keras", "tensorflow.keras").replace("._api.v2", "")
             names[name] = path
+            continue
+        names.pop(name, None)
+        if isinstance(value, type):
+            names[name] = _path_of_class(value)
         elif isinstance(value, FunctionType) and _needs_nothing(value):
             functions.add(name)
-        if not isinstance(value, ModuleType):
-            names.pop(name, None)
     return Context(names, frozenset(functions))
+
+
+def _path_of_class(value: type) -> str:
+    """Return where a class is imported from: an optimizer of Keras lives deeper than it is called."""
+    module = str(getattr(value, "__module__", ""))
+    if module.startswith("keras.src.optimizers."):
+        return f"keras.optimizers.{value.__name__}"
+    return f"{module}.{value.__name__}"
 
 
 def _needs_nothing(function: FunctionType) -> bool:

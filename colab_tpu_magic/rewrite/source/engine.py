@@ -13,7 +13,7 @@ from .context import Context
 from .lines import line_map
 from .magic_lines import hide, old_lines, show
 from .result import MigratedSource, Refused, Rewrote
-from .web_text import repair
+from .web_text import parses, repair
 
 Row = TypeVar("Row", Rewrote, Refused)
 
@@ -47,8 +47,8 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
         notes += [_at(row, lines) for row in rewrite.notes]
         refusals += [_at(refused, lines) for refused in rewrite.refusals]
     new = show(module.code, hidden)
-    if not rows:
-        new = text
+    if not rows or (new != current and not parses(new)):
+        return MigratedSource(text, (), _ordered(refusals), _ordered(notes))
     return MigratedSource(new, _ordered(rows), _ordered(refusals), _ordered(notes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from .base import Rewrite, first_argument, keyword, tidy
+from .base import Rewrite, first_argument, in_brackets, keyword, tidy
 
 
 class KerasToTpuModel(Rewrite):
@@ -22,7 +22,7 @@ class KerasToTpuModel(Rewrite):
         if name in ("keras_to_tpu_model", "multi_gpu_model"):
             model = first_argument(updated, "model", "keras_model", "cpu_model")
             if model is not None:
-                return self.replace(original, model)
+                return self.replace(original, in_brackets(model))
         if isinstance(original.func, cst.Attribute) and original.func.attr.value == "compile":
             kept = [one for one in updated.args if keyword(one) != "distribute"]
             if len(kept) < len(updated.args):

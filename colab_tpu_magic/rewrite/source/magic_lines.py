@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from .result import Rewrote
 
@@ -117,10 +118,21 @@ def _next_magic(lines: list[str]) -> tuple[int, int] | None:
     except Exception:
         return None
     present = [index for index, line in enumerate(lines) if line]
-    for kind in (ipython.MagicAssign, ipython.SystemAssign, ipython.EscapedCommand, ipython.HelpEnd):
-        found = kind.find(tokens)
-        if found is not None:
-            end = ipython.find_end_of_continued_line([lines[i] for i in present], found.start_line)
-            first = present[found.start_line]
-            return first, present[min(end, len(present) - 1)] + 1
+    kinds = (ipython.MagicAssign, ipython.SystemAssign, ipython.EscapedCommand, ipython.HelpEnd)
+    starts = [found.start_line for kind in kinds if (found := kind.find(tokens)) is not None]
+    start = starts[0] if starts else _system_assignment(tokens)
+    if start is None:
+        return None
+    end = ipython.find_end_of_continued_line([lines[index] for index in present], start)
+    return present[start], present[min(end, len(present) - 1)] + 1
+
+
+def _system_assignment(tokens: list[list[Any]]) -> int | None:
+    """Return the line of ``files = !ls`` where IPython misses it: 7.34 does on Python 3.12 and later."""
+    for line in tokens:
+        for sign, following in zip(line, line[1:]):
+            if sign.string == "{":  # f"{name=!r}" has the same two signs
+                break
+            if sign.string == "=" and following.string == "!":
+                return int(following.start[0]) - 1
     return None

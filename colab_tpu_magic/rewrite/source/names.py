@@ -73,6 +73,8 @@ def keras_path(path: str) -> str:
     for prefix in ("tensorflow.contrib.keras.api.keras", "tensorflow.contrib.keras", "tensorflow.python.keras"):
         if path.startswith(prefix + "."):
             return "keras" + path.removeprefix(prefix)
+    if path.startswith("tensorflow.optimizers."):
+        return "keras" + path.removeprefix("tensorflow")
     if path.startswith("tensorflow.keras."):
         return path.removeprefix("tensorflow.")
     return path if path.startswith("keras.") else ""

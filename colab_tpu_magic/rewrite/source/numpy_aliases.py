@@ -54,6 +54,15 @@ class NumpyAliases(Rewrite):
         """Return whether one of the names may be in a text."""
         return _ANY.search(text) is not None
 
+    def __init__(self, module: cst.Module, context: Context) -> None:
+        super().__init__(module, context)
+        self._compared: set[cst.CSTNode] = set()
+
+    def visit_Call(self, node: cst.Call) -> None:
+        """Remember the types that values are compared with: there NumPy's own bool is meant."""
+        if isinstance(node.func, cst.Name) and node.func.value in ("isinstance", "issubclass"):
+            self._compared |= {part for argument in node.args[1:] for part in _parts(argument.value)}
+
     def leave_Attribute(self, original: cst.Attribute, updated: cst.Attribute) -> cst.BaseExpression:
         """Rewrite one name."""
         path = self.path(original)
@@ -64,8 +73,12 @@ class NumpyAliases(Rewrite):
         if not path.startswith("numpy.") or path.count(".") > 1 or not dotted(original):
             return updated
         name = path.removeprefix("numpy.")
-        if name in BUILTINS:
+        if name in BUILTINS and not (name in ("bool", "long") and original in self._compared):
             return self.replace(original, cst.Name(BUILTINS[name]))
         if name in RENAMED:
             return self.replace(original, node_of(f"{dotted(original).rpartition('.')[0]}.{RENAMED[name]}"))
         return updated
+
+
+def _parts(value: cst.BaseExpression) -> list[cst.CSTNode]:
+    return [element.value for element in value.elements] if isinstance(value, cst.Tuple) else [value]

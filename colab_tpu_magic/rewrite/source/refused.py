@@ -37,6 +37,16 @@ _OPTIMIZER = (
     "This optimizer has no counterpart in Keras 3.",
     'Use another one: model.compile(optimizer="adam", ...).',
 )
+# Functions of tf.losses that TensorFlow 2 has not; the classes there are Keras'.
+_LOSSES = (
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+    "sigmoid_cross_entropy",
+    "get_total_loss",
+    "get_regularization_losses",
+    "add_loss",
+    "log_loss",
+)
 # The beginnings of dotted paths below tensorflow (or tensorflow.compat.v1), the most particular first.
 REFUSED: tuple[tuple[str, tuple[str, str]], ...] = (
     ("contrib.tpu.TPUEstimator", _ESTIMATOR),
@@ -61,7 +71,7 @@ REFUSED: tuple[tuple[str, tuple[str, str]], ...] = (
     ("variable_scope", _GRAPH),
     ("get_default_graph", _GRAPH),
     ("layers", _GRAPH),
-    ("losses", _GRAPH),
+    *((f"losses.{name}", _GRAPH) for name in _LOSSES),
     ("app.run", _GRAPH),
     ("train.Saver", _SAVER),
     ("train.MonitoredTrainingSession", _LOOP),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from .base import LEGACY, Rewrite
+from .context import Context
 
 VARIABLE = "COLAB_TPU_ADDR"
 
@@ -21,10 +22,27 @@ class TpuAddress(Rewrite):
     source = "colabtools#5164 and #5566: v2-8 TPU nodes were retired, TPU VMs took their place (2025)"
     hints = (VARIABLE, "grpc://")
 
+    def __init__(self, module: cst.Module, context: Context) -> None:
+        super().__init__(module, context)
+        self._targets: set[cst.CSTNode] = set()
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        """Remember what is assigned to."""
+        self._targets.add(node.target)
+
+    def visit_Del(self, node: cst.Del) -> None:
+        """Remember what is deleted."""
+        self._targets.add(node.target)
+
     def leave_Subscript(self, original: cst.Subscript, updated: cst.Subscript) -> cst.BaseExpression:
         """Rewrite ``os.environ['COLAB_TPU_ADDR']``."""
         index = original.slice[0].slice
-        if self.path(original.value) != "os.environ" or not isinstance(index, cst.Index) or not _is_name(index.value):
+        if (
+            original in self._targets
+            or self.path(original.value) != "os.environ"
+            or not isinstance(index, cst.Index)
+            or not _is_name(index.value)
+        ):
             return updated
         return self._call(original, "address")
 

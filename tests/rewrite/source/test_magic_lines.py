@@ -22,6 +22,7 @@ TEXTS = (
     "%%html\n<b>“x”</b>",
     "a = 5 % 3\nb = a != 2\n",
     "!ls",
+    "print(f'{a=!r}',\n      b)\n",
 )
 
 
@@ -63,3 +64,7 @@ def test_old_versions_are_not_installed_any_more(line, new):
     assert text == new
     assert len(rows) == (line != new)
     assert old_lines(text) == (text, [])
+
+
+def test_equal_sign_of_an_f_string_hides_nothing():
+    assert hide("print(f'{a=!r}')\n").lines == ()

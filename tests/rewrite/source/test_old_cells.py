@@ -62,6 +62,9 @@ CLEAN = (
     "lr = 0.1\nscheduler = Scheduler(lr=lr, decay=0.1)",
     "a = np.float32(1) + np.bool_(True) + np.int64(3)",
     "classes = forest.predict_proba(x)",
+    "os.environ['COLAB_TPU_ADDR'] = 'a'\ndel os.environ['COLAB_TPU_ADDR']",
+    "loss = tf.losses.MeanSquaredError()\nif isinstance(v, (np.bool, int)) or issubclass(t, np.bool):\n    pass",
+    "from torch.optim import Adam\nopt = Adam(net.parameters(), lr=0.1)",
     "%%bash\npip install tensorflow==1.14\nexport X=${COLAB_TPU_ADDR}",
     "%%time\nmodel.fit(x, y)\n",
     "files = !ls\nprint(files)\n%timeit 1 + 1\nmodel?\n",
@@ -140,3 +143,23 @@ def test_line_numbers_are_those_of_the_given_text_after_lines_were_added():
         (4, "numpy-aliases"),
         (5, "tf-train-optimizers"),
     ]
+
+
+def test_classes_of_other_cells_are_known():
+    import keras
+
+    class Adam:
+        pass
+
+    assert migrate("o = Adam(lr=1)", {"Adam": keras.optimizers.Adam}).text == "o = Adam(learning_rate=1)"
+    assert migrate("o = Adam(lr=1)", {"Adam": Adam}).text == "o = Adam(lr=1)"
+    assert migrate("o = tf.optimizers.SGD(lr=1)").text == "o = tf.optimizers.SGD(learning_rate=1)"
+
+
+def test_comments_inside_what_is_replaced_move_above_it():
+    old = "m = keras_to_tpu_model(\n    model,  # ours\n    # on all cores\n    strategy=s)\n"
+    assert migrate(old).text == "# ours\n# on all cores\nm = model\n"
+
+
+def test_expression_in_the_place_of_a_call_keeps_its_meaning():
+    assert migrate("keras_to_tpu_model(a or b).fit(x)").text == "(a or b).fit(x)"
