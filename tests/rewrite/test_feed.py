@@ -195,3 +195,18 @@ def test_feed_holds_only_a_few_batches_ahead():
     next(reader)
     time.sleep(0.3)
     assert len(made) <= 6
+
+
+def test_a_feed_that_looks_ahead_knows_its_last_batch_when_it_gives_it():
+    from colab_tpu_magic.rewrite.feed import Feed
+
+    batch = (np.zeros((2, 1)),)
+    feed = Feed(lambda: iter([batch] * 3), batch, 2, None, None, prefetch=0, look_ahead=True)
+    for _ in range(2):
+        known = []
+        for _batch in feed:
+            known.append(feed.last)
+        assert known == [None, None, 3]
+        feed.end_before(2)
+        with pytest.raises(StopIteration):
+            feed.end_before(3)
