@@ -23,9 +23,14 @@ def layers_of(model: Any) -> list[Any]:
 
 
 def fixed_batch_size(model: Any) -> int | None:
-    """Return the batch size that a model was made for, as a stateful RNN is, or None when any will do."""
+    """Return the batch size that a model was made for, as a stateful RNN is, or None when any will do.
+
+    A Sequential that Keras built from its first batch has that batch's size on its inputs, which binds nothing.
+    """
     import keras
 
+    if isinstance(model, keras.Sequential) and not any(getattr(layer, "stateful", False) for layer in layers_of(model)):
+        return None
     for spec in keras.tree.flatten(getattr(model, "inputs", None) or ()):
         shape = getattr(spec, "shape", None)
         if shape and shape[0] is not None:

@@ -156,3 +156,10 @@ def test_model_made_for_one_batch_size_is_known_and_must_divide():
         refuse_what_cannot_move(model, JAX_8, 8)
     assert refused.value.type_next == "keras.Input(..., batch_size=16)"
     refuse_what_cannot_move(model, JAX_8, 1)
+
+
+def test_sequential_that_keras_built_from_a_batch_takes_batches_of_any_size():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    model.fit(np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32"), batch_size=16, verbose=0)
+    assert fixed_batch_size(model) is None
