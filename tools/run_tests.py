@@ -37,7 +37,9 @@ PART_TIMEOUT_SECONDS = 900
 NO_TESTS_COLLECTED = 5
 FLOOR = ("-m", "keras_floor")
 # Of the kernel tests, those whose subject is the same with any versions.
-ANY_VERSIONS = ("test_benchmarks_run.py", "test_lessons.py")
+ANY_VERSIONS = ("test_benchmarks_run.py", "test_feeding_lesson.py", "test_lessons.py")
+# Of the engine tests, all but the long tables, which run with the current versions.
+NO_TABLES = ("-m", "keras_floor or not table")
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def current_parts() -> list[Part]:
     parts = [front_ends("front-ends", "tests/kernels", "tests/browser")]
     # One TensorFlow device has no strategy to go wrong: there, only what touches private names of Keras.
     # Trials are slow on TensorFlow; those that touch private names run there with the oldest Keras and with Colab's.
-    fewer = {"tensorflow-1": FLOOR, "tensorflow-2": ("--ignore=tests/engines/test_trials.py",)}
+    fewer = {"tensorflow-1": FLOOR, "tensorflow-2": without("test_trials.py"), "jax-1": without("test_pairs.py")}
     parts += [engine_part(engine, "", fewer.get(engine, ())) for engine in ENGINES]
     if KERAS_FLOOR.is_dir():
         for engine in COLAB_ENGINES:
@@ -82,10 +84,15 @@ def colab_parts(python: str = sys.executable) -> list[Part]:
     parts = [front_ends("colab-kernels", "tests/kernels", *ignored)]
     # On TensorFlow only what touches private names of Keras: the rest is the same code, and slow there.
     parts += [
-        engine_part("jax-8", "colab-jax-8"),
+        engine_part("jax-8", "colab-jax-8", NO_TABLES),
         engine_part("tensorflow-2", "colab-tensorflow-2", FLOOR),
     ]
     return [replace(part, python=python) for part in (*parts, plain("colab-plain"))]
+
+
+def without(*files: str) -> tuple[str, ...]:
+    """Return the arguments that leave out some files of the engine tests."""
+    return tuple(f"--ignore=tests/engines/{name}" for name in files)
 
 
 def front_ends(name: str, *arguments: str) -> Part:

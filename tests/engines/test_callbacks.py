@@ -85,6 +85,7 @@ def test_callbacks_that_count_batches_meet_every_one(tmp_path):
     assert distance(ours[2], plain[2]) < 5e-5
 
 
+@pytest.mark.keras_floor
 def test_weights_are_read_and_written_in_the_middle_of_an_epoch():
     x, y = rows(96)
 

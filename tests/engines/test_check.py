@@ -21,6 +21,8 @@ from colab_tpu_magic.session import session
 from ..checking.cells import CLEAN
 from .models import dense, rows, training
 
+pytestmark = pytest.mark.table
+
 X, Y = rows(200)
 
 

@@ -16,6 +16,8 @@ from . import more_model_parts  # noqa: F401  enters its forms
 from .models import changed, distance, training
 from .more_models import MODELS, classifier, data_for
 
+pytestmark = pytest.mark.table
+
 EXACT = (2e-6, 2e-5)  # of losses and metrics, of weights
 TOLERANCE = {"mixed precision": (2e-4, 2e-3), "batch normalization": (2e-4, 2e-3)}
 # What a TensorFlow replica draws or works out from its own rows; the loss stays near.
@@ -75,6 +77,7 @@ def stateful():
     return model
 
 
+@pytest.mark.keras_floor
 def test_stateful_rnn_keeps_the_batch_it_was_made_for(runtime):
     x = np.random.default_rng(0).normal(size=(64, 5, 2)).astype("float32")
     y = x[:, -1, :1]
@@ -101,6 +104,7 @@ def test_stateful_rnn_keeps_the_batch_it_was_made_for(runtime):
         ours.fit(x, y)
 
 
+@pytest.mark.keras_floor
 def test_trainable_is_changed_between_two_fits_of_one_cell():
     x, y = data_for("vector")
 
@@ -166,6 +170,7 @@ def test_string_layer_is_refused_with_the_line_that_moves_it(runtime):
     assert "dataset.map(lambda text, label: (words(text), label))" in str(refused.value)
 
 
+@pytest.mark.keras_floor
 @pytest.mark.only("jax")
 def test_synchronized_batch_normalization_is_taken_on_jax_and_told():
     x, y = data_for("vector")

@@ -100,6 +100,7 @@ def compiled(kind):
     return model
 
 
+@pytest.mark.keras_floor
 @pytest.mark.only("tensorflow")
 def test_plain_mean_trains_with_the_rate_it_was_given(runtime):
     ours, theirs, run, history, expected = both(lambda: compiled(TensorFlowStep))
@@ -132,6 +133,7 @@ def test_loss_that_is_logged_too_small_is_named_and_trained_right(runtime):
     assert all(f"1/{runtime.replicas} of the loss" in message for message in named)
 
 
+@pytest.mark.keras_floor
 @pytest.mark.only("jax")
 def test_stateless_step_trains_as_on_one_device():
     def make():

@@ -25,6 +25,8 @@ from .model_forms import MODELS, samples
 from .models import training
 from .pairwise import covering
 
+pytestmark = pytest.mark.table
+
 LOSS_TOLERANCE, WEIGHT_TOLERANCE = 1e-5, 1e-4
 ROWS = 3 * BATCH
 VALIDATION_ROWS = BATCH

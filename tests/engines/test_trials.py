@@ -16,6 +16,8 @@ from colab_tpu_magic.training.trials import MAX_TRIALS, OPTIMIZERS, Trials, Tria
 from .models import changed, dense, rows, with_state
 from .test_controls import Hand
 
+pytestmark = pytest.mark.table
+
 SMALL: dict[str, Any] = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01}
 
 
