@@ -61,7 +61,11 @@ def travelling(monkeypatch):
 
 
 @pytest.mark.only("jax")
-@pytest.mark.parametrize("options", [{}, {"no": "static-shapes"}, {"no": "scope"}], ids=["full", "own-last", "one"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"no": "static-shapes"}, pytest.param({"no": "scope"}, marks=pytest.mark.eight)],
+    ids=["full", "own-last", "one"],
+)
 def test_weights_and_losses_are_the_same_bit_for_bit(options, travelling):
     x, y = pictures()
     weights, history, run = trained(x, y, **options)
