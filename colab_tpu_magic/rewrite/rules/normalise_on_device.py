@@ -25,7 +25,7 @@ class NormaliseOnDevice(Rule):
         "Pixels that were divided on the host travel as four bytes each. Where every value of all rows is proven to be "
         "one of at most 256, its number travels as one byte and the device looks up the same float32, bit for bit."
     )
-    source = "keras.io, Rescaling as a layer of the model; the way from host to TPU is the narrow one (2026)"
+    source = "keras.io/api/layers/preprocessing_layers, whose Rescaling does the same inside the model (2026)"
 
     def apply(self, prepared: PreparedFit, runtime: Runtime, options: FitOptions) -> PreparedFit:
         """Write the inputs as codes where that is the same and saves a transfer.
@@ -66,4 +66,4 @@ def leaves_data_alone(callback: Any) -> bool:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} KB"
+    return f"{count / 1e6:,.1f} MB" if count >= 1_000_000 else f"{count / 1e3:,.1f} KB"
