@@ -132,6 +132,11 @@ class FitOptions:
         parse=_positive("--steps-per-execution", int, ("auto", "keep")),
         metavar="auto|keep|N",
     )
+    normalise_on_device: bool = option(
+        False,
+        "Let the rule normalise-on-device act on CPU replicas too, where it saves nothing; it does by itself on TPU and GPU.",
+        action="store_true",
+    )
     no: tuple[str, ...] = option(
         (),
         "Switch a rule off by its id, for example --no learning-rate; may be repeated.",
@@ -149,7 +154,7 @@ class FitOptions:
         object.__setattr__(self, "no", (rules,) if isinstance(rules, str) else tuple(rules))
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name not in ("no", "quiet") and value is not None:
+            if not one.metadata["action"] and value is not None:
                 object.__setattr__(self, one.name, one.metadata["parse"](str(value)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,6 +46,9 @@ class Engine(Protocol):
 
     def building_from(self, model: Any, batch: Any) -> AbstractContextManager[Any]:
         """Return the context in which Keras need not take a first batch to build the model."""
+
+    def decoder(self, tables: tuple[Any, ...], on_replicas: bool = True) -> Callable[[Any], Any]:
+        """Return what makes floats of the codes in a batch, given the values of each flattened leaf or None; JAX only."""
 
     def lost_variables(self, model: Any) -> list[str]:
         """Return the paths of variables that have no value any more after a call that failed."""

@@ -6,7 +6,7 @@ and 3.15.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
@@ -19,18 +19,20 @@ class FeedAdapter(DataAdapter):
 
     Args:
         feed: Yields ``(x, y, sample_weight)``-style tuples of NumPy arrays.
+        decode: Makes a batch for JAX of one of the feed's that holds codes; None where it holds none.
     """
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, decode: Callable[[Any], Any] | None = None) -> None:
         self.feed = feed
+        self.decode = decode
 
     def get_numpy_iterator(self) -> Iterator[Any]:
         """Return an iterator over NumPy batches."""
         return iter(self.feed)
 
     def get_jax_iterator(self) -> Iterator[Any]:
-        """Return an iterator over NumPy batches; the engine puts them on the devices."""
-        return iter(self.feed)
+        """Return an iterator over NumPy batches; the engine puts them on the devices, where codes are already."""
+        return iter(self.feed) if self.decode is None else map(self.decode, self.feed)
 
     def get_tf_dataset(self) -> Any:
         """Return a tf.data.Dataset over the batches, with as static a shape as they have."""

@@ -7,7 +7,7 @@ module's ``_distribute_data``, ``_jax_state``, ``jax_state_sync`` and ``_symboli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -17,6 +17,7 @@ from keras.src.backend.jax import trainer as keras_jax_trainer
 
 from ..errors import ModelError
 from .jax_compilations import step_compilations, watch_compilations
+from .jax_decode import decoder
 from .learning_rate import adjustable, rate_variable, scheduled_rate
 from .metrics import Reading, readings
 from .variables import forget_functions, live_variables
@@ -144,10 +145,18 @@ class JaxEngine:
         def put(leaf: Any) -> Any:
             if leaf is None:
                 return None
-            even = leaf.ndim > 0 and leaf.shape[0] % self.replicas == 0
-            return jax.device_put(leaf, self._sharded if even else self._replicated)
+            return jax.device_put(leaf, self._sharding_of(leaf))
 
         return keras.tree.map_structure(put, data)
+
+    def _sharding_of(self, leaf: Any) -> Any:
+        even = leaf.ndim > 0 and leaf.shape[0] % self.replicas == 0
+        return self._sharded if even else self._replicated
+
+    def decoder(self, tables: tuple[Any, ...], on_replicas: bool = True) -> Callable[[Any], Any]:
+        """Return what makes floats on the devices of the codes in a batch, which lies there as any batch does."""
+        spread = on_replicas and self.distribution is not None
+        return decoder(tables, self.devices[0].platform, self._sharding_of if spread else lambda leaf: None)
 
     def lost_variables(self, model: Any) -> list[str]:
         """Return the paths of variables whose value a step has consumed and not given back."""

@@ -8,7 +8,7 @@ optimizer's ``_distribution_strategy`` and ``_trainable_variables_indices``, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -126,6 +126,10 @@ class TensorFlowEngine:
             yield
         finally:
             del model._maybe_symbolic_build
+
+    def decoder(self, tables: tuple[Any, ...], on_replicas: bool = True) -> Callable[[Any], Any]:
+        """Refuse: no batch holds codes here."""
+        raise NotImplementedError("Codes are made on JAX only.")
 
     def lost_variables(self, model: Any) -> list[str]:
         """Return nothing: TensorFlow keeps the weights in the variables."""

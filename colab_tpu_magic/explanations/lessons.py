@@ -58,7 +58,9 @@ LESSONS: dict[str, tuple[str, ...]] = {
     ),
     "normalise-on-device": (
         "A picture is stored as bytes from 0 to 255. Divided by 255 on the host it becomes four bytes a value, and four "
-        "times as much travels to the device. Sent as bytes and divided there, it travels at a quarter of the cost and "
-        "the division takes no time beside the first layer.",
+        "times as much travels to the device. Sent as a byte and made a float there, it travels at a quarter of the cost.",
+        "The device does not divide, for its division may round otherwise than NumPy's: it takes the value from the list "
+        "of those that occur. The list is made, and every value of the data compared with it, before the first step; "
+        "one value that is not in it, and the data stays as it is.",
     ),
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .change import Change
+from .codes import Coded
 from .finding import Finding
 from .sources import ArraySource, Source
 
@@ -79,6 +80,7 @@ class PreparedFit:
         on_replicas: Whether the model trains on the runtime's replicas.
         shapes: Shapes that training batches come in, as far as they are known ahead.
         prefetch: Batches made ahead.
+        coded: Training data whose inputs travel as codes in place of `data`, or None.
         seed: Seed of the shuffle.
         changes: What the rules changed, in order.
         findings: What the traps found, the gravest first.
@@ -101,6 +103,7 @@ class PreparedFit:
     on_replicas: bool = True
     shapes: int = 1
     prefetch: int = 0
+    coded: Coded | None = None
     seed: int = 0
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -71,7 +71,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     verbose = 0 if request.verbose is None else request.verbose
     control = Control()
     feed = training_feed(
-        prepared.data,
+        prepared.data if prepared.coded is None else prepared.coded.source,
         prepared.batch_size,
         request.shuffle,
         prepared.seed,
@@ -84,6 +84,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     feed.waits.handing = engine.step_takes_batches
     feed.look_ahead = engine.step_takes_batches and prepared.steps_per_epoch is None and feed.batches is None
     feed.waits.device_busy = partial(engine.is_busy, model)
+    decode = None if prepared.coded is None else engine.decoder(prepared.coded.tables, prepared.on_replicas)
     usage = UsageReader(on_tpu=runtime.kind == TPU)
     view.show(control)
     validation: Feed | None = None
@@ -111,7 +112,7 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
             with engine.calling(model, prepared.on_replicas), expecting_the_end(), _built_ahead(engine, model, feed):
                 history = keras_fit(
                     model,
-                    FeedAdapter(feed),
+                    FeedAdapter(feed, decode),
                     epochs=prepared.epochs,
                     initial_epoch=request.initial_epoch,
                     steps_per_epoch=prepared.steps_per_epoch if feed.batches is None else None,

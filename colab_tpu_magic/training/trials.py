@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -139,7 +139,9 @@ class Trials:
         with nullcontext() if settings.proceed else self.start.first_rate():
             try:
                 self.model.optimizer = self._optimizer(settings)
-                return prepare(self.request, self.runtime, settings.fit_options(), seed=0)
+                # That rule looks at every value of the data, too long for each key that is typed.
+                options = replace(settings.fit_options(), no=("normalise-on-device",))
+                return prepare(self.request, self.runtime, options, seed=0)
             finally:
                 self.model.optimizer = own
 

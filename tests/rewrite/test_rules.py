@@ -20,6 +20,7 @@ IDS = (
     "loss-scaling",
     "batch-normalization",
     "precision",
+    "normalise-on-device",
     "input-pipeline",
     "steps-per-execution",
 )

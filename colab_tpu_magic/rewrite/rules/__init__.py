@@ -17,6 +17,7 @@ from .input_pipeline import InputPipeline
 from .jit_compile import JitCompile
 from .learning_rate import LearningRate
 from .loss_scaling import LossScaling
+from .normalise_on_device import NormaliseOnDevice
 from .precision import Precision
 from .scope import Scope
 from .static_shapes import StaticShapes
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     LossScaling(),
     BatchNormalizationRule(),
     Precision(),
+    NormaliseOnDevice(),
     InputPipeline(),
     StepsPerExecution(),
 )
