@@ -73,7 +73,8 @@ def read_data(
 
     def packed(opened: Iterator[Any], noted: list[Conversion] | None = None) -> Iterator[Batch]:
         for element in opened:
-            yield _as_batch(element, form, class_weight, noted)
+            batch = _as_batch(element, form, class_weight, noted)
+            yield batch if stream.fresh else _owned(batch)
 
     first_pass = packed(iter(stream.open()), conversions)
     looked = _looked_at(first_pass, ahead and bool(stream.free))
@@ -138,6 +139,13 @@ def bounded(source: Source, steps: int | None, batch_size: int, what: str) -> tu
     if source.infinite:
         raise DataError(f"The {source.form} never ends.", expected=f"{what}.", type_next=f"{what}=100")
     return source, None
+
+
+def _owned(batch: Batch) -> Batch:
+    """Return a batch as arrays of our own: it is read ahead, and its maker may fill the same arrays for the next."""
+    import keras
+
+    return keras.tree.map_structure(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, batch)
 
 
 def _beside(form: str) -> DataError:

@@ -253,3 +253,35 @@ def test_what_no_epoch_could_be_made_of_is_refused_before_the_training(arguments
     with training() as cell, pytest.raises(DataError) as caught:
         dense().fit(**arguments)
     assert caught.value.what.startswith(what) and not cell.runs
+
+
+class SameArrays(keras.utils.PyDataset):
+    """Batches that all lie in the same arrays, filled anew each time."""
+
+    def __init__(self, x, y):
+        super().__init__()
+        self.data, self.batch = (x, y), (np.empty_like(x[:16]), np.empty_like(y[:16]))
+
+    def __len__(self):
+        return len(self.data[0]) // 16
+
+    def __getitem__(self, index):
+        for part, whole in zip(self.batch, self.data, strict=True):
+            part[...] = whole[index * 16 : index * 16 + 16]
+        return self.batch
+
+
+@pytest.mark.parametrize("form", ["generator function", "PyDataset"])
+def test_batches_in_arrays_that_are_filled_again_are_trained_as_they_were_given(form):
+    x, y = rows(320)
+    data = SameArrays(x, y)
+
+    def batches():
+        yield from (data[index] for index in range(len(data)))
+
+    plain, ours = dense(), dense()
+    ours.set_weights(plain.get_weights())
+    expected = plain.fit(x, y, batch_size=16, shuffle=False, epochs=2, verbose=0).history["loss"]
+    with training(batch_size="keep"):
+        history = ours.fit(batches if form == "generator function" else data, epochs=2, shuffle=False)
+    np.testing.assert_allclose(history.history["loss"], expected, rtol=1e-5)

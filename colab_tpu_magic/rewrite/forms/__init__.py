@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..buckets import NO_PADDING, Padding
@@ -41,5 +42,5 @@ def stream_of(
     """
     dataset = read_tf_data(x, shuffle, model, batch_size, padding)
     if dataset is not None:
-        return dataset
+        return replace(dataset, fresh=True)
     return next((stream for read in READERS if (stream := read(x, shuffle)) is not None), None)

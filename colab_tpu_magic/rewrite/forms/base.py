@@ -21,6 +21,7 @@ class Stream:
         infinite: Whether a pass never ends.
         once: Whether only one pass can be made (a Python generator).
         remark: Something about how it is read, for people, or "".
+        fresh: Whether each batch is made anew, and nobody writes into its arrays afterwards.
         rows: Rows in one pass, or None when unknown.
         sized: Returns an iterator over batches of a size that is chosen later, made by the form itself:
             ``sized(batch_size, forever)``. Forever, pass follows pass and every batch is full. Without it
@@ -42,3 +43,4 @@ class Stream:
     padding: Padding = NO_PADDING
     done: tuple[Done, ...] = ()
     remark: str = ""
+    fresh: bool = False
