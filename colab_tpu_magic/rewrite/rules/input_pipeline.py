@@ -25,6 +25,10 @@ class InputPipeline(Rule):
         "A TPU waits for data more often than for arithmetic. Each batch is gathered in one copy over a shuffle of "
         "all rows, in a thread, while the step before it computes."
     )
+    why_batches = (
+        "A TPU waits for data more often than for arithmetic. The batches are read in a thread while the step before "
+        "computes; their order, and how far they are shuffled, stays your own."
+    )
     source = "the 2018 article (feeding the TPU is the hard part); keras.io/api/data_loading"
 
     def apply(self, prepared: PreparedFit, runtime: Runtime, options: FitOptions) -> PreparedFit:
@@ -41,6 +45,7 @@ class InputPipeline(Rule):
             after = f"read in a thread, batches of {prepared.batch_size:,} cut from it, {PREFETCH} ahead"
             if remark:
                 after += f"; {remark}"
+            return prepared.but(self.change(before, after, self.why_batches), prefetch=PREFETCH)
         return prepared.but(self.change(before, after), prefetch=PREFETCH)
 
     def skip(self, prepared: PreparedFit) -> PreparedFit:
