@@ -33,7 +33,9 @@ def batch_in_tiles(figures: Figures) -> str:
         drawn, bottom = _stack(x, 42.0, share, tiles, row)
         parts += drawn
         height = max(height, bottom)
-    parts.append(text(10, height + 18, f"A tile is {TILE_ROWS} rows × {TILE_COLUMNS} numbers. {_fills(figures.share)}", QUIET))
+    parts.append(
+        text(10, height + 18, f"A tile is {TILE_ROWS} rows × {TILE_COLUMNS} numbers. {_fills(figures.share)}", QUIET)
+    )
     parts += [box(10, height + 27, 12, 10, BLUE), text(27, height + 36, "rows of data")]
     parts += [_padding(110, height + 27, 12, 10), text(127, height + 36, "padding, computed for nothing")]
     parts.append(text(WIDTH - 10, height + 36, f"Numbers: {figures.origin}", f'text-anchor="end" {QUIET}'))
