@@ -29,7 +29,8 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
     """
     from ..rewrite.rules import prepare
     from ..rewrite.traps.data.not_a_number import MOST_BYTES_OF_A_CHECK, NotANumber
-    from .data_traps import find_in_data
+    from .data_traps import find_in_data, has_known_lengths
+    from .fit_together import DoesNotFitTogether
     from .look import UNREAD, read_without_touching
 
     found = [*find_in_data(arguments["x"], model), *find_in_data(arguments["validation_data"], model)]
@@ -46,6 +47,10 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
     # A check takes its time: the whole of the arrays where a fit looks at a share of them.
     searched = NotANumber().search(prepared, MOST_BYTES_OF_A_CHECK)
     told = [*searched, *(one for one in told if one.trap != NotANumber.id)]
+    if not any(one.trap.startswith("labels-") for one in told):  # these say more exactly what a loss does not take
+        together = DoesNotFitTogether()
+        known = not guessed and has_known_lengths(arguments["x"], model)
+        told += together.look(prepared, runtime) if known else together.names(model)
     return Report(merged([*found, *told]), prepared.changes, tuple(unseen))
 
 

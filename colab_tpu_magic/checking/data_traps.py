@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..rewrite.finding import Finding, Severity
+from ..rewrite.forms.tf_rows import gives_single_rows
 
 GIB = 2**30
 
@@ -36,24 +37,22 @@ class DataTrap:
 
 
 class SingleRows(DataTrap):
-    """A dataset that was never batched gives one row at a time, and a model wants batches."""
+    """A dataset that was never batched gives one row at a time, and a model wants batches.
+
+    ``%%tpu_fit`` batches the rows in bulk, at the batch size of the training. Plain Keras takes the first axis of a
+    row for the batch: it stops, or trains on something else.
+    """
 
     id = "single-rows"
     title = "Dataset without batches"
     source = "keras.io/api/models/model_training_apis (2026)"
 
     def look(self, data: Any, model: Any) -> list[Finding]:
-        """Compare the axes of an element with those of the model's input."""
-        specs = element_specs(data)
-        if not specs or any(spec.shape.rank is None for spec in specs):
+        """Ask what the fit asks: do the shapes show single rows?"""
+        if not is_single_rows(data, model):
             return []
-        wanted = getattr(model, "input_shape", None) if getattr(model, "built", False) else None
-        rank = specs[0].shape.rank
-        if rank == 0 or (isinstance(wanted, tuple) and rank == len(wanted) - 1):
-            return [
-                self.finding("error", "The dataset gives single rows, not batches.", "dataset = dataset.batch(128)")
-            ]
-        return []
+        message = "The dataset gives single rows: plain Keras wants batches, and %%tpu_fit batches them."
+        return [self.finding("note", message, "dataset = dataset.batch(128)")]
 
 
 class DynamicShapes(DataTrap):
@@ -129,6 +128,21 @@ def is_dataset(data: Any) -> bool:
 def element_specs(data: Any) -> list[Any]:
     """Return the shapes and dtypes of the tensors in an element of a dataset; nothing for other data."""
     return list(sys.modules["tensorflow"].nest.flatten(data.element_spec)) if is_dataset(data) else []
+
+
+def is_single_rows(data: Any, model: Any) -> bool:
+    """Return whether a fit would take a dataset for one of single rows; False where its ranks are not told."""
+    specs = element_specs(data)
+    if not specs or any(spec.shape.rank is None for spec in specs):
+        return False
+    return gives_single_rows(data.element_spec, model, sys.modules["tensorflow"])
+
+
+def has_known_lengths(data: Any, model: Any) -> bool:
+    """Return whether every length of a dataset's rows is told by its shapes; True for other data."""
+    first = 0 if is_single_rows(data, model) else 1
+    shapes = [spec.shape for spec in element_specs(data)]
+    return all(shape.rank is not None and None not in shape.as_list()[first:] for shape in shapes)
 
 
 def chain_of(data: Any) -> Iterator[Any]:

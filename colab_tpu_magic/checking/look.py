@@ -17,7 +17,7 @@ from ..rewrite.prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
 from ..rewrite.request import read_fit
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA
 from ..rewrite.sources import Batch, Source, StreamSource, as_arrays, pack, rows_of
-from .data_traps import chain_of, element_specs, is_dataset
+from .data_traps import chain_of, element_specs, is_dataset, is_single_rows
 
 UNREAD = "no batch of "
 
@@ -40,7 +40,7 @@ def read_without_touching(
         ModelError: When the model cannot be trained.
     """
     arguments = dict(arguments)
-    data, unseen = _stand_in(arguments["x"], model, replicas, "training data")
+    data, unseen = _stand_in(arguments["x"], model, replicas, "training data", arguments["batch_size"])
     validation = None
     if arguments["validation_data"] is not None and not isinstance(arguments["validation_data"], tuple | list):
         validation, more = _stand_in(arguments["validation_data"], model, replicas, "validation data")
@@ -65,16 +65,18 @@ def _with(request: FitRequest, data: StreamSource | None, validation: Source | N
     return request if validation is None else replace(request, validation=validation)
 
 
-def _stand_in(x: Any, model: Any, replicas: int, what: str) -> tuple[StreamSource | None, list[str]]:
+def _stand_in(
+    x: Any, model: Any, replicas: int, what: str, size: int | None = None
+) -> tuple[StreamSource | None, list[str]]:
     """Return a stream that has the shapes of the data and none of its batches; None for arrays."""
     import keras
 
-    stream = _stream(x)
+    stream = _stream(x, model, size)
     if stream is None:
         return None, []
     example, unseen = None, []
     if is_dataset(x):
-        example = _zeros_of_dataset(x)
+        example = _zeros_of_dataset(x, model, size)
         unseen = [f"the values in the {what}: of a {stream.form} only the shapes are read"]
     elif isinstance(x, keras.utils.PyDataset):
         example = _first_batch(x)
@@ -87,13 +89,13 @@ def _stand_in(x: Any, model: Any, replicas: int, what: str) -> tuple[StreamSourc
     return made, unseen
 
 
-def _stream(x: Any) -> Stream | None:
+def _stream(x: Any, model: Any, size: int | None) -> Stream | None:
     """Return the form of the data without calling anything of the user's."""
     if isinstance(x, types.GeneratorType):
         return Stream("generator", _never, once=True)
     if isinstance(x, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         return Stream("function that makes the data", _never)
-    found = stream_of(x, False)
+    found = stream_of(x, False, model, size)
     if found is None and hasattr(x, "__next__"):
         return Stream("iterator", _never, once=True)
     return found
@@ -103,15 +105,18 @@ def _never() -> NoReturn:
     raise AssertionError("A check reads no batch.")
 
 
-def _zeros_of_dataset(dataset: Any) -> Batch | None:
+def _zeros_of_dataset(dataset: Any, model: Any, size: int | None) -> Batch | None:
     import tensorflow as tf
 
     specs = element_specs(dataset)
     if any(spec.shape.rank is None or "Tensor" not in type(spec).__name__ for spec in specs):
         return None
-    rows = _rows_of_dataset(dataset)
+    single = is_single_rows(dataset, model)
+    rows = (size or KERAS_DEFAULT_BATCH_SIZE) if single else _rows_of_dataset(dataset)
     flat = [
-        np.zeros([rows, *(length or 1 for length in spec.shape.as_list()[1:])], _numpy_dtype(spec.dtype))
+        np.zeros(
+            [rows, *(length or 1 for length in spec.shape.as_list()[0 if single else 1 :])], _numpy_dtype(spec.dtype)
+        )
         for spec in specs
     ]
     packed = tf.nest.pack_sequence_as(dataset.element_spec, flat)

@@ -42,9 +42,10 @@ def _traps() -> list[Any]:
     from ..checking.cell import CELL_TRAPS
     from ..checking.data_traps import DATA_TRAPS
     from ..checking.environment_traps import ENVIRONMENT_TRAPS
+    from ..checking.fit_together import DoesNotFitTogether
     from ..rewrite.traps import TRAPS
 
-    return [*TRAPS, *CELL_TRAPS, *DATA_TRAPS, *ENVIRONMENT_TRAPS]
+    return [*TRAPS, *CELL_TRAPS, *DATA_TRAPS, *ENVIRONMENT_TRAPS, DoesNotFitTogether()]
 
 
 def _lesson(rule: Any) -> tuple[str, ...]:

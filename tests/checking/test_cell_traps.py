@@ -103,3 +103,9 @@ def test_names_are_read_with_their_dots(text, name):
     import ast
 
     assert dotted(ast.parse(text, mode="eval").body) == name
+
+
+def test_a_resolver_without_a_name_is_told_to_go_and_not_to_be_repaired():
+    (finding,) = found(TRAPS["cluster-resolver"], WITH)
+    assert finding.type_next == "%tpu_connect"
+    assert "Delete the block: %tpu_connect does its work." in finding.message

@@ -177,6 +177,19 @@ def test_datasets_show_rows_of_many_lengths_a_cache_beyond_the_memory_and_missin
     assert tpu.check(dense(), dataset(tf).batch(64).cache()).ok
 
 
+def test_a_dataset_of_single_rows_is_a_note_and_its_first_axis_is_no_batch():
+    import tensorflow as tf
+
+    images = keras.Sequential([keras.Input((28, 28)), keras.layers.Flatten(), keras.layers.Dense(2)])
+    images.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    data = tf.data.Dataset.from_tensor_slices((np.zeros((160, 28, 28), "float32"), np.zeros(160, "int32")))
+    for model, rows in ((images, data), (dense(), dataset(tf))):
+        (finding,) = tpu.check(model, rows).findings
+        assert (finding.trap, finding.severity) == ("single-rows", "note")
+        assert "%%tpu_fit batches them" in finding.message
+    assert tpu.check(images, data.batch(32)).ok
+
+
 def test_a_dataset_is_read_by_its_shapes_alone():
     import tensorflow as tf
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
 
+from colab_tpu_magic.checking.fit_together import DoesNotFitTogether
 from colab_tpu_magic.errors import ModelError
 from colab_tpu_magic.rewrite.batch_hooks import wants_every_batch
 from colab_tpu_magic.rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
@@ -49,6 +51,11 @@ def found(fit, runtime=JAX_8):
 def test_traps_have_a_source_and_an_id_of_their_own():
     assert len({trap.id for trap in TRAPS}) == len(TRAPS)
     assert all(trap.title and trap.source for trap in TRAPS)
+
+
+def test_every_trap_has_its_row_in_the_document():
+    page = (Path(__file__).parents[2] / "docs" / "traps.md").read_text()
+    assert [trap.id for trap in (*TRAPS, DoesNotFitTogether()) if f"`{trap.id}`" not in page] == []
 
 
 @pytest.mark.parametrize("runtime", [JAX_8, TF_2, TF_1])
@@ -163,3 +170,50 @@ def test_sequential_that_keras_built_from_a_batch_takes_batches_of_any_size():
     model.compile("adam", "mse")
     model.fit(np.zeros((16, 4), "float32"), np.zeros((16, 1), "float32"), batch_size=16, verbose=0)
     assert fixed_batch_size(model) is None
+
+
+def classifier(*last, loss="sparse_categorical_crossentropy", functional=False):
+    inputs = outputs = keras.Input((4,))
+    if functional:
+        for layer in last:
+            outputs = layer(outputs)
+    model = keras.Model(inputs, outputs) if functional else keras.Sequential([inputs, *last])
+    model.compile("adam", loss)
+    return model
+
+
+@pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "type_next"),
+    [
+        ("sparse_categorical_crossentropy", "loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"),
+        ("CategoricalCrossentropy", "loss=keras.losses.CategoricalCrossentropy(from_logits=True)"),
+        (keras.losses.BinaryCrossentropy(), "loss=keras.losses.BinaryCrossentropy(from_logits=True)"),
+        (keras.losses.categorical_crossentropy, "loss=keras.losses.CategoricalCrossentropy(from_logits=True)"),
+    ],
+)
+def test_loss_of_probabilities_after_a_linear_layer_is_a_warning(loss, type_next, functional):
+    model = classifier(keras.layers.Dense(3), loss=loss, functional=functional)
+    severity, sentence = found(prepared(model))["logits-without-softmax"]
+    assert severity == "warning" and sentence.endswith(type_next) and repr(model.layers[-1].name) in sentence
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_probabilities_logits_that_are_told_and_what_is_not_certain_are_no_finding(functional):
+    dense = keras.layers.Dense
+    told = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for model in (
+        classifier(dense(3, activation="softmax"), functional=functional),
+        classifier(dense(3), keras.layers.Softmax(), functional=functional),
+        classifier(dense(3), keras.layers.Activation("softmax"), functional=functional),
+        classifier(dense(3), loss=told, functional=functional),
+        classifier(dense(1), loss="mse", functional=functional),
+    ):
+        assert found(prepared(model)) == {}
+
+
+def test_output_that_an_operation_makes_of_a_linear_layer_is_no_finding():
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, keras.ops.softmax(keras.layers.Dense(3)(inputs)))
+    model.compile("adam", "sparse_categorical_crossentropy")
+    assert found(prepared(model)) == {}

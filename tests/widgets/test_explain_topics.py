@@ -82,6 +82,19 @@ def test_the_tiles_show_the_numbers_of_the_run():
     assert "Numbers: the last run, run 3" in said
 
 
+def test_a_share_that_fills_its_tile_and_not_the_matrix_unit_is_told_both():
+    few = texts(picture_of("batch-size", Figures(8, 8, 64, 1, "x")))
+    assert "one replica: 1 tile high, no row is padding" in few
+    assert any("128 rows a replica fill the matrix unit: 120 of them are missing on the TPU." in word for word in few)
+    assert any(word.endswith("fill the matrix unit.") for word in texts(picture_of("batch-size", Figures(8, 8, 1024))))
+    assert "128 rows per replica fill its matrix unit" in topic_of("batch-size").paragraphs[0]
+
+
+def test_traps_are_told_as_what_happens_and_not_as_orders():
+    orders = re.compile(r"(Name|Compare|Look|Check|Find|Warn|Tell|Say|Count)\b")
+    assert [topic.id for topic in topics() if topic.kind == "trap" and orders.match(topic.paragraphs[0])] == []
+
+
 def test_the_replicas_are_drawn_with_their_shares():
     said = texts(picture_of("scope", Figures(4, 32, 512)))
     assert [word for word in said if re.fullmatch(r"R\d+", word)] == ["R0", "R1", "R2", "R3"]

@@ -9,8 +9,8 @@ from .base import CellText, CellTrap, argument, text_of
 class ClusterResolver(CellTrap):
     """Without an argument, TPUClusterResolver looks for a TPU node on the network; there are none any more.
 
-    On today's machines the TPU is in the same machine as the notebook, and is called ``"local"``. Without that
-    word it ends in "Please provide a TPU Name to connect to".
+    On today's machines the TPU is in the same machine as the notebook. Without its name, ``"local"``, the call ends
+    in "Please provide a TPU Name to connect to". ``%tpu_connect`` does all that such a block is written for.
     """
 
     id = "cluster-resolver"
@@ -19,8 +19,8 @@ class ClusterResolver(CellTrap):
 
     def look(self, cell: CellText) -> list[Finding]:
         """Look for the call without an argument, or with an empty one."""
-        message = "TPUClusterResolver() without a name ends in 'Please provide a TPU Name to connect to' on today's TPU machines. %tpu_connect does the work of the whole block."
-        type_next = 'TPUClusterResolver(tpu="local")'
+        message = "TPUClusterResolver() without a name ends in 'Please provide a TPU Name to connect to' on today's TPU machines. Delete the block: %tpu_connect does its work."
+        type_next = "%tpu_connect"
         return [
             self.finding("error", call, message, type_next)
             for call, name in cell.calls()

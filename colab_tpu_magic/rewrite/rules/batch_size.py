@@ -26,7 +26,7 @@ class BatchSize(Rule):
     title = "Global batch size"
     why = (
         "A TPU multiplies tiles of 8 × 128, and each replica gets an equal share of the batch: 128 rows per replica "
-        "fill it. The batch stops growing where an epoch would have fewer than 50 steps to learn from."
+        "fill its matrix unit. The batch stops growing where an epoch would have fewer than 50 steps to learn from."
     )
     source = (
         "cloud.google.com/tpu/docs/performance-guide (2026); the 50 steps are ours, near the 60 of the 2018 article"

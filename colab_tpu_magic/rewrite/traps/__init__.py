@@ -10,6 +10,7 @@ from .base import Trap
 from .counted_steps import CountedSteps
 from .custom_train_step import CustomTrainStep
 from .data import DATA_TRAPS
+from .logits import LogitsWithoutSoftmax
 from .rate_callbacks import RateCallbacks
 from .replica_statistics import ReplicaStatistics
 from .seldom_batches import SeldomBatches
@@ -23,6 +24,7 @@ TRAPS: tuple[Trap, ...] = (
     RateCallbacks(),
     SeldomBatches(),
     ReplicaStatistics(),
+    LogitsWithoutSoftmax(),
     *DATA_TRAPS,
 )
 

@@ -17,7 +17,7 @@ NOTICEABLE = 1.2
 
 
 class CountedSteps(Trap):
-    """Name schedules, accumulation and averaging that count steps where the steps changed."""
+    """Schedules, gradient accumulation and averaging count steps, and a larger batch makes fewer steps of the same rows."""
 
     id = "counted-in-steps"
     title = "Settings that count steps"

@@ -16,7 +16,7 @@ REPLICAS = "tf.distribute.get_strategy().num_replicas_in_sync"
 
 
 class CustomTrainStep(Trap):
-    """Name a loss whose share nobody can tell, and a logged loss that is a fraction of the true one."""
+    """A train_step of your own may train with a multiple of its loss, or log a fraction of it, on several replicas."""
 
     id = "custom-train-step"
     title = "A train_step of your own"

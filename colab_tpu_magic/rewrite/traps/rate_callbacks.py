@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RateCallbacks(Trap):
-    """Name a scheduler under a grown batch, and a smallest rate beside a scaled one."""
+    """A scheduler callback sets the rate that fits your batch, not the larger one; a smallest rate meets a scaled one."""
 
     id = "rate-set-by-callback"
     title = "Learning rate set by a callback"

@@ -16,7 +16,7 @@ FEW_ROWS = 16
 
 
 class ReplicaStatistics(Trap):
-    """Name batch normalization, and masked losses, over a share of the batch."""
+    """Batch normalization and masked losses take their means over the rows of one replica, not over the whole batch."""
 
     id = "statistics-per-replica"
     title = "Statistics of one replica's rows"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SeldomBatches(Trap):
-    """Name the callbacks that are called less often than in plain Keras."""
+    """A callback that wants every batch hears of several at once when several steps go out together."""
 
     id = "batches-told-in-groups"
     title = "Callbacks and several steps per execution"

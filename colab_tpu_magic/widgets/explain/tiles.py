@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...rewrite.rules.batch_size import ROWS_PER_REPLICA
 from ...rewrite.tiles import TILE_COLUMNS, TILE_ROWS, padded
 from .drawing import BLUE, QUIET, RED, box, outline, picture, text, title
 from .figures import Figures
@@ -32,12 +33,21 @@ def batch_in_tiles(figures: Figures) -> str:
         drawn, bottom = _stack(x, 42.0, share, tiles, row)
         parts += drawn
         height = max(height, bottom)
-    parts.append(text(10, height + 18, f"A tile is {TILE_ROWS} rows × {TILE_COLUMNS} numbers. ", QUIET))
+    parts.append(
+        text(10, height + 18, f"A tile is {TILE_ROWS} rows × {TILE_COLUMNS} numbers. {_fills(figures.share)}", QUIET)
+    )
     parts += [box(10, height + 27, 12, 10, BLUE), text(27, height + 36, "rows of data")]
     parts += [_padding(110, height + 27, 12, 10), text(127, height + 36, "padding, computed for nothing")]
     parts.append(text(WIDTH - 10, height + 36, f"Numbers: {figures.origin}", f'text-anchor="end" {QUIET}'))
     words = f"A share of {figures.share_before} rows and one of {figures.share} rows, in tiles of {TILE_ROWS} rows."
     return picture(parts, WIDTH, height + 44, words)
+
+
+def _fills(share: int) -> str:
+    """Say how many of the rows that fill the matrix unit are missing in a share that pads nothing too."""
+    missing = ROWS_PER_REPLICA - share
+    said = f"{ROWS_PER_REPLICA} rows a replica fill the matrix unit"
+    return f"{said}: {missing} of them are missing on the TPU." if missing > 0 else f"{said}."
 
 
 def _stack(x: float, y: float, share: int, tiles: int, row: float) -> tuple[list[str], float]:
