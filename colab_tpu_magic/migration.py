@@ -93,7 +93,7 @@ def migrate_file(path: str | Path, force: bool = False) -> MigratedFile:
     if target.exists() and not force:
         raise OptionError(
             f"{target.name} is there already.",
-            expected="a name that is free, or leave to write over it.",
+            expected="a new name, or --force to overwrite.",
             type_next=f"%tpu_migrate {path} --force",
         )
     new, made = _module(text, target) if path.suffix == ".py" else _notebook(text, path, target)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .errors import OptionError
+from .errors import OptionError, nearest
 
 BACKENDS = ("auto", "jax", "tensorflow")
 PRECISIONS = ("keep", "float32", "bfloat16")
@@ -41,7 +41,7 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[str], str]:
             raise OptionError(
                 f"{name} {text!r} is not known.",
                 expected=f"one of {', '.join(choices)}.",
-                type_next=f"{name} {choices[0]}",
+                type_next=f"{name} {nearest(text, choices)}",
             )
         return text
 

@@ -55,6 +55,15 @@ def test_bad_values_say_what_was_expected_and_what_to_type(name, text):
     assert caught.value.expected and caught.value.type_next.startswith(flag_name(name))
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("bf16", "bfloat16"), ("fp32", "float32"), ("Float32", "float32"), ("keeps", "keep")]
+)
+def test_misspelt_precision_is_answered_with_the_nearest(typed, meant):
+    with pytest.raises(OptionError) as caught:
+        parse(FitOptions, "precision", typed)
+    assert caught.value.type_next == f"--precision {meant}"
+
+
 def test_backend_is_one_of_three():
     assert parse(ConnectOptions, "backend", "jax") == "jax"
     with pytest.raises(OptionError, match="torch"):

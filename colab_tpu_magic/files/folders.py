@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError
+from .paths import list_parent
 
 ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
@@ -41,7 +42,7 @@ def listing(folder: str, with_classes: bool) -> Listing:
         raise DataError(
             f"There is no folder {folder!r}.",
             expected=f"a folder; the working folder is {os.getcwd()}.",
-            type_next="!ls",
+            type_next=list_parent(folder),
         )
     names: tuple[str, ...] = ()
     if with_classes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,26 @@ def refuse_path(x: Any) -> None:
     )
 
 
+def list_parent(path: str) -> str:
+    """Return the line that lists the nearest folder above a local path that is there.
+
+    Args:
+        path: A path or a pattern of which nothing is there.
+
+    Example:
+        >>> list_parent("nothere/z-*")
+        '!ls'
+    """
+    if "://" in path:
+        return f"!gsutil ls {path.rpartition('/')[0]}/" if path.startswith("gs://") else "!ls"
+    folder = os.path.dirname(path)
+    while folder and not os.path.isdir(os.path.expanduser(folder)):
+        folder = os.path.dirname(folder) if os.path.dirname(folder) != folder else ""
+    if not folder:
+        return "!ls"
+    return f"!ls {folder}" if folder.startswith("~") and " " not in folder else f"!ls {shlex.quote(folder)}"
+
+
 def matching(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files that a path, a pattern or a list of them names, sorted, each once.
 
@@ -51,6 +72,6 @@ def matching(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -
         raise DataError(
             f"No file matches {shown}.",
             expected=f"files; the working folder is {os.getcwd()}.",
-            type_next="!ls data/",
+            type_next=list_parent(os.fspath(patterns[0])) if patterns else "!ls",
         )
     return found

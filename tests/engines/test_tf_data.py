@@ -63,7 +63,7 @@ def test_varying_lengths_train_as_rows_padded_to_one_length_where_the_model_mask
     assert run.step == 12
     np.testing.assert_allclose(model.get_weights()[0], plain.get_weights()[0], atol=1e-5)
     assert changed(run)["static-shapes"][0] == "rows of varying length"
-    assert changed(run)["static-shapes"][1].startswith("padded with 0 to ")
+    assert changed(run)["static-shapes"][1].startswith("padded with zeros to ")
     why = next(change.why for change in run.changes if change.rule == "static-shapes")
     assert "the model masks 0 (Embedding mask_zero)" in why
     home = model.evaluate(PADDED, LABELS, verbose=0)
@@ -83,7 +83,7 @@ def test_the_step_is_compiled_for_the_lengths_that_were_told(runtime):
     with training(batch_size="keep") as cell:
         reader().fit(by_length(), epochs=2)
     run = cell.runs[0]
-    assert changed(run)["static-shapes"][1] == "padded with 0 to 3 lengths: 16, 32, 64"
+    assert changed(run)["static-shapes"][1] == "padded with zeros to 3 lengths: 16, 32, 64"
     assert run.batch_shapes == run.planned_shapes == 3
     if runtime.backend == "jax":
         assert run.compilations == 3

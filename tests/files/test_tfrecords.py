@@ -10,6 +10,7 @@ import pytest
 import colab_tpu_magic as tpu
 from colab_tpu_magic.errors import DataError
 from colab_tpu_magic.files.feature_spec import suggestion
+from colab_tpu_magic.files.paths import list_parent
 from colab_tpu_magic.files.records import count_records
 from colab_tpu_magic.rewrite.streams import read_data
 
@@ -155,8 +156,22 @@ def test_a_spec_that_does_not_fit_gets_one_clear_message(folder, features, argum
 
 
 def test_a_pattern_that_matches_nothing_is_told():
-    with pytest.raises(DataError, match="No file matches 'nowhere/"):
+    with pytest.raises(DataError, match="No file matches 'nowhere/") as caught:
         tpu.tfrecords("nowhere/*.tfrecord", SPEC)
+    assert caught.value.type_next == "!ls"
+
+
+def test_what_to_type_lists_a_folder_that_is_there(tmp_path, monkeypatch):
+    (tmp_path / "my data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert list_parent("z-*") == "!ls"
+    assert list_parent("my data/z-*") == list_parent("my data/no/such/z-*") == "!ls 'my data'"
+    assert list_parent("/no/such/folder") == "!ls /"
+    assert list_parent("~/no/such") == "!ls ~"
+    assert list_parent("gs://bucket/rows/z-*") == "!gsutil ls gs://bucket/rows/"
+    with pytest.raises(DataError) as caught:
+        tpu.images("my data/nothere", size=(8, 8))
+    assert caught.value.type_next == "!ls 'my data'"
 
 
 def test_a_bare_path_as_data_gets_the_line_to_type(folder):

@@ -7,7 +7,7 @@ import pytest
 
 from colab_tpu_magic.errors import DataError
 from colab_tpu_magic.rewrite.buckets import Buckets, Lengths, Padding, lengths_of
-from colab_tpu_magic.rewrite.rules.static_shapes import lengths_text, padding_why
+from colab_tpu_magic.rewrite.rules.static_shapes import lengths_text, padding_text, padding_why
 
 
 def batch(rows, length, fill=1):
@@ -85,9 +85,13 @@ def test_data_that_pads_its_own_batches_is_seen():
 
 def test_the_lengths_are_told_in_words():
     assert lengths_text([(16,), (32,), (64,)]) == "3 lengths: 16, 32, 64"
-    assert lengths_text([(16,)]) == "1 length: 16"
+    assert lengths_text([(16,)]) == "one length, 16"
     assert lengths_text([(8, 16), (8, 32)]) == "2 shapes: 8 × 16, 8 × 32"
     assert lengths_text([(n,) for n in range(1, 10)]) == "9 lengths: 1, 2, 3, 4, 5, 6, …"
+
+
+def test_padding_is_told_so_that_it_does_not_read_as_a_range():
+    assert [padding_text(value) for value in (0, 0.0, -1, 2.5)] == ["zeros", "zeros", "the value -1", "the value 2.5"]
 
 
 def test_it_is_said_whether_padding_can_change_results():

@@ -54,7 +54,7 @@ class StaticShapes(Rule):
         if data.lengths is None or not data.lengths.vary:
             return prepared
         shapes = data.lengths.shapes_at(prepared.batch_size)
-        after = f"padded with {data.lengths.padding.value:g} to {lengths_text(shapes)}"
+        after = f"padded with {padding_text(data.lengths.padding.value)} to {lengths_text(shapes)}"
         return prepared.but(
             self.change("rows of varying length", after, padding_why(data.lengths, len(shapes))), shapes=len(shapes)
         )
@@ -66,12 +66,24 @@ def lengths_text(shapes: list[tuple[int, ...]]) -> str:
     Example:
         >>> lengths_text([(32, 32), (64, 64)]), lengths_text([(8, 16), (8, 32)])
         ('2 lengths: 32, 64', '2 shapes: 8 × 16, 8 × 32')
+        >>> lengths_text([(24,)])
+        'one length, 24'
     """
     alike = all(len(set(shape)) == 1 for shape in shapes)
     names = [str(shape[0]) if alike else " × ".join(map(str, shape)) for shape in shapes]
     noun = ("length" if alike else "shape") + ("s" if len(shapes) != 1 else "")
     shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
-    return f"{len(shapes)} {noun}: {shown}"
+    return f"one {noun}, {shown}" if len(shapes) == 1 else f"{len(shapes)} {noun}: {shown}"
+
+
+def padding_text(value: float) -> str:
+    """Return what rows are padded with, in words: a bare 0 before a count of lengths reads as a range.
+
+    Example:
+        >>> padding_text(0), padding_text(-1)
+        ('zeros', 'the value -1')
+    """
+    return "zeros" if value == 0 else f"the value {value:g}"
 
 
 def padding_why(lengths: Lengths, shapes: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import CO_GENERATOR
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -28,7 +29,7 @@ class Context:
 
     Attributes:
         names: Name to the dotted path that it was imported as.
-        functions: Names of functions that can be called without arguments.
+        functions: Names of functions that return data when they are called without arguments; no generator functions.
         saved: Names of weight files that earlier cells save.
         exists: Says whether a file is there.
     """
@@ -67,6 +68,9 @@ def _path_of_class(value: type) -> str:
 
 
 def _needs_nothing(function: FunctionType) -> bool:
+    """Return whether a call without arguments gives the data; a generator function is data as it is."""
     code = function.__code__
     required = code.co_argcount - len(function.__defaults__ or ())
+    if code.co_flags & CO_GENERATOR:
+        return False
     return required == 0 and code.co_kwonlyargcount == len(function.__kwdefaults__ or {})

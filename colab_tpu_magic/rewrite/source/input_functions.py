@@ -18,8 +18,9 @@ class InputFunctions(Rewrite):
     """Call a function that is handed over as data."""
 
     id = "input-function"
+    # %%tpu_fit itself takes a function as data, so that this alone makes no cell old (suspicion.py, magics/migrate.py).
     title = "The input function is called"
-    why = "keras_to_tpu_model took the function and called it; Keras 3 takes what it returns."
+    why = "keras_to_tpu_model took the function and called it; Keras 3 itself takes what it returns, not the function."
     source = "the 2018 article on Keras and Colab's TPU; keras.io/api/models/model_training_apis"
     hints = (".fit(", ".evaluate(", ".predict(")
 
@@ -52,20 +53,46 @@ class InputFunctions(Rewrite):
 
 
 class _Functions(cst.CSTVisitor):
-    """The functions of a text, by whether they can be called without arguments; other names that it binds."""
+    """The functions of a text, by whether a call without arguments gives their data; other names that it binds.
+
+    A generator function is never called: as a function it gives a fresh pass each epoch, its generator only one.
+    """
 
     def __init__(self) -> None:
         self.callable: set[str] = set()
         self.others: set[str] = set()
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        (self.callable if _needs_nothing(node.params) else self.others).add(node.name.value)
+        plain = _needs_nothing(node.params) and not _yields(node)
+        (self.callable if plain else self.others).add(node.name.value)
 
     def visit_Assign(self, node: cst.Assign) -> None:
         for target in node.targets:
             if isinstance(target.target, cst.Name):
                 callable_ = isinstance(node.value, cst.Lambda) and _needs_nothing(node.value.params)
                 (self.callable if callable_ else self.others).add(target.target.value)
+
+
+class _Yields(cst.CSTVisitor):
+    """Look for a yield of a function itself, not of one inside it."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+    def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return False
+
+    def visit_Yield(self, node: cst.Yield) -> None:
+        self.found = True
+
+
+def _yields(function: cst.FunctionDef) -> bool:
+    visitor = _Yields()
+    function.body.visit(visitor)
+    return visitor.found
 
 
 def _needs_nothing(parameters: cst.Parameters) -> bool:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import FunctionType
-from typing import Any
 
 _OLD = re.compile(
     r"[‘’‚‛′“”„‟″\u00a0\u2002-\u200d\u202f\u205f-\u2060\u3000\ufeff\u2212]"
@@ -25,29 +22,21 @@ _OLD = re.compile(
     r"|make_(?:one_shot|initializable)_iterator|batch_and_drop_remainder|get_session|learning_phase|tensorflow_backend"
     r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b"
 )
-_DATA = re.compile(
-    r"\.(?:fit|evaluate|predict)\(\s*(?:x\s*=\s*)?([A-Za-z_]\w*)\s*[,)]|\bvalidation_data\s*=\s*([A-Za-z_]\w*)"
-)
 
 
-def looks_old(text: str, namespace: Mapping[str, Any] | None = None) -> bool:
+def looks_old(text: str) -> bool:
     """Return whether a text may hold an old idiom; True for every one that is written with the usual names.
+
+    A function that is handed to fit is not old: `%%tpu_fit` takes it as it is.
 
     Args:
         text: A cell.
-        namespace: The notebook's names: a function among them that is handed to fit is an old idiom.
 
     Example:
         >>> looks_old("model.fit(x, y, epochs=5)"), looks_old("opt = tf.train.AdamOptimizer(0.1)")
         (False, True)
     """
-    if _OLD.search(text):
-        return True
-    names = {name for match in _DATA.finditer(text) for name in match.groups() if name}
-    return any(
-        isinstance((namespace or {}).get(name), FunctionType) or re.search(rf"\bdef {name}\b|\b{name} = lambda\b", text)
-        for name in names
-    ) or _is_broken(text)
+    return _OLD.search(text) is not None or _is_broken(text)
 
 
 def _is_broken(text: str) -> bool:
