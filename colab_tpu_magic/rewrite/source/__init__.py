@@ -18,7 +18,9 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     """Return all rewrites. They load libcst, so only where something old is suspected."""
     from .backend_lines import BackendLines
     from .batch_sizes import BatchSizes
+    from .casts import Casts
     from .compat_import import CompatImport
+    from .compile_arguments import CheckpointPeriods, CompileArguments
     from .dataset_methods import DroppedRemainders, OneShotIterators
     from .generator_methods import GeneratorMethods, Predictions, SyncToCpu
     from .input_functions import InputFunctions
@@ -42,6 +44,9 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         TpuAddress,
         TrainOptimizers,
         OptimizerArguments,
+        CompileArguments,
+        CheckpointPeriods,
+        Casts,
         GeneratorMethods,
         Predictions,
         SyncToCpu,

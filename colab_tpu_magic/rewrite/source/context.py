@@ -21,6 +21,7 @@ USUAL_NAMES = {
     "tensorflow": "tensorflow",
     "tf": "tensorflow",
 }
+RATE_CALLBACKS = ("LearningRateScheduler", "ReduceLROnPlateau")
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,23 @@ class Context:
     """What is known beside the text.
 
     Attributes:
+<<<<<<< HEAD
         names: Name to the dotted path that it was imported as.
         functions: Names of functions that return data when they are called without arguments; no generator functions.
+=======
+        names: Name to the dotted path that it was imported as; "" for what the notebook defines itself.
+        functions: Names of functions that can be called without arguments.
+>>>>>>> h-fx-migrate2
         saved: Names of weight files that earlier cells save.
         exists: Says whether a file is there.
+        sets_rate: Whether other cells set an optimizer's learning rate, or have a callback that does.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: dict(USUAL_NAMES))
     functions: frozenset[str] = frozenset()
     saved: frozenset[str] = frozenset()
     exists: Callable[[str], bool] = os.path.exists
+    sets_rate: bool = False
 
 
 def context_of(namespace: Mapping[str, Any]) -> Context:
@@ -51,12 +59,13 @@ def context_of(namespace: Mapping[str, Any]) -> Context:
             path = path.replace("keras._tf_keras.keras", "tensorflow.keras").replace("._api.v2", "")
             names[name] = path
             continue
-        names.pop(name, None)
+        names[name] = ""  # the notebook's own, whatever it is called
         if isinstance(value, type):
             names[name] = _path_of_class(value)
         elif isinstance(value, FunctionType) and _needs_nothing(value):
             functions.add(name)
-    return Context(names, frozenset(functions))
+    sets_rate = any(type(value).__name__ in RATE_CALLBACKS for value in list(namespace.values()))
+    return Context(names, frozenset(functions), sets_rate=sets_rate)
 
 
 def _path_of_class(value: type) -> str:

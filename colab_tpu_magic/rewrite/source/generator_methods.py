@@ -5,6 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from .base import Rewrite, as_keyword, by_name, keyword, tidy
+from .context import Context
+from .own_names import own_methods
 
 _QUEUE = ("max_queue_size", "max_q_size", "workers", "use_multiprocessing", "pickle_safe", "nb_worker")
 METHODS = {
@@ -48,12 +50,18 @@ class GeneratorMethods(Rewrite):
     source = "tensorflow 2.1 and 2.6 release notes; keras 3.15 (fit has no workers), November 2026"
     hints = (*METHODS, *(f"{name}=" for name in _QUEUE), *(f"{name} =" for name in _QUEUE), "nb_epoch")
 
+    def __init__(self, module: cst.Module, context: Context) -> None:
+        super().__init__(module, context)
+        self.own = own_methods(module, self.names)
+
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Rewrite one call."""
         func = updated.func
         if not isinstance(func, cst.Attribute):
             return updated
         name = func.attr.value
+        if self.own.is_own(func.value, name):
+            return updated
         if name in METHODS:
             return self._generator(original, updated, *METHODS[name])
         if name not in ("fit", "evaluate", "predict"):
@@ -96,12 +104,17 @@ class Predictions(Rewrite):
     source = "tensorflow 2.6 release notes"
     hints = ("predict_classes", "predict_proba")
 
+    def __init__(self, module: cst.Module, context: Context) -> None:
+        super().__init__(module, context)
+        self.own = own_methods(module, self.names)
+
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Rewrite one call."""
         func = updated.func
         if not isinstance(func, cst.Attribute) or func.attr.value not in ("predict_classes", "predict_proba"):
             return updated
-        if not self.code(func.value).endswith("model"):
+        model = self.code(func.value).endswith("model") or self.own.is_model(func.value)
+        if not model or self.own.is_own(func.value, func.attr.value):
             return updated  # scikit-learn's classifiers have a predict_proba of their own
         call = updated.with_changes(func=func.with_changes(attr=cst.Name("predict")))
         if func.attr.value == "predict_proba":

@@ -42,8 +42,12 @@ def old_lines(text: str) -> tuple[str, list[Rewrote]]:
         return text, []
     rows: list[Rewrote] = []
 
+    quoted = lines_in_strings(text)
+
     def record(match: re.Match[str], after: str, why: str) -> str:
         line = text.count("\n", 0, match.start()) + 1
+        if line in quoted:
+            return match.group()
         rows.append(Rewrote(line, "old-versions", match.group().strip(), after.strip(), why, _SOURCE))
         return after
 
@@ -69,6 +73,38 @@ def old_lines(text: str) -> tuple[str, list[Rewrote]]:
     return text, rows
 
 
+def lines_in_strings(text: str) -> set[int]:
+    """Return the lines, from 1, that begin inside a string: no magic stands there.
+
+    Example:
+        >>> lines_in_strings("s = '''\\n!ls\\n'''\\n!ls")
+        {2, 3}
+    """
+    found: set[int] = set()
+    quote = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        place = 0
+        if quote:
+            found.add(number)
+        elif line.lstrip()[:1] in ("!", "%"):
+            continue
+        while place < len(line):
+            if quote:
+                step = 2 if line[place] == "\\" else len(quote) if line.startswith(quote, place) else 1
+                quote = "" if line.startswith(quote, place) else quote
+            elif line[place] == "#":
+                break
+            else:
+                opened = _QUOTE.match(line, place)
+                quote = opened.group() if opened else ""
+                step = len(quote) or 1
+            place += step
+        if len(quote) == 1 and not line.endswith("\\"):
+            quote = ""  # never closed: no string at all
+    return found
+
+
+_QUOTE = re.compile(r"\"\"\"|'''|[\"']")
 _SOURCE = "colab.research.google.com release notes: TensorFlow 1 was removed in August 2022"
 _VERSION_WHY = "Colab has no choice of TensorFlow versions any more; what is installed runs."
 _INSTALL_WHY = "There is no TensorFlow 1, and no Keras 2, for the Python of today; what is installed runs."

@@ -48,17 +48,19 @@ class _Imports(cst.CSTVisitor):
 
 
 def names_in(module: cst.Module, known: Mapping[str, str]) -> dict[str, str]:
-    """Return what is known, with the imports of a text added."""
+    """Return what is known, with what a text binds: imports by their path, its own definitions as ""."""
+    from .own_names import own_names
+
     names = dict(known)
     module.visit(_Imports(names))
-    return names
+    return names | own_names(module, names)
 
 
 def path_of(node: cst.CSTNode, names: Mapping[str, str]) -> str:
-    """Return the full dotted path of an expression; "" when it begins with a name that no import binds."""
+    """Return the full dotted path of an expression; "" when no import binds its first name."""
     written = dotted(node)
     first, _, rest = written.partition(".")
-    if first not in names:
+    if not names.get(first):
         return ""
     return f"{names[first]}.{rest}" if rest else names[first]
 

@@ -87,6 +87,7 @@ def _context(code: list[str]) -> Context:
     import libcst as cst
 
     from .input_functions import InputFunctions
+    from .optimizer_arguments import sets_rate
     from .names import names_in
     from .web_text import repair
     from .weight_files import WeightFiles
@@ -100,4 +101,5 @@ def _context(code: list[str]) -> Context:
         names = names_in(module, names)
         functions |= InputFunctions(module, Context()).functions
         saved |= WeightFiles(module, Context(names)).saved
-    return Context(names, frozenset(functions), frozenset(saved))
+    rate = any(map(sets_rate, code))
+    return Context(names, frozenset(functions), frozenset(saved), sets_rate=rate)

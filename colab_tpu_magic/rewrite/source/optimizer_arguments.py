@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from .base import Rewrite, keyword, new_argument, tidy
+from .context import RATE_CALLBACKS, Context
 from .names import node_of
 
 # tf.keras' own default rates, for a decay without a rate.
@@ -22,6 +25,19 @@ _DECAY_WHY = (
     "Keras 3 takes decay= and does nothing with it. The schedule gives the same rate: "
     "the first one divided by 1 + decay × steps."
 )
+_SET_WHY = (
+    "The learning rate is set while it trains, by a callback or by an assignment, and Keras 3 cannot set a rate that "
+    "is a schedule. So decay, which Keras 3 ignores, is left out: the rate is what is set."
+)
+_SETS = re.compile(
+    rf"{'|'.join(RATE_CALLBACKS)}|optimizer\.(?:lr|learning_rate)(?:\.assign\b|\s*[-+*/]?=(?!=))"
+    r"|\bset_value\([^\n]*\b(?:lr|learning_rate)\b"
+)
+
+
+def sets_rate(text: str) -> bool:
+    """Return whether a text sets an optimizer's rate, or has a callback that does."""
+    return _SETS.search(text) is not None
 
 
 class OptimizerArguments(Rewrite):
@@ -33,6 +49,10 @@ class OptimizerArguments(Rewrite):
     source = "keras.io/api/optimizers; keras 3.15 (decay is ignored with a warning), November 2026"
     hints = ("lr=", "lr =", "decay=", "decay =", ".lr", "optimizers.legacy", "schedule_decay")
 
+    def __init__(self, module: cst.Module, context: Context) -> None:
+        super().__init__(module, context)
+        self.rate_is_set = context.sets_rate or sets_rate(module.code)
+
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         """Rewrite the arguments of one optimizer."""
         name = self._optimizer(original.func)
@@ -41,18 +61,20 @@ class OptimizerArguments(Rewrite):
         arguments, why = [], self.why
         rate = next((one for one in updated.args if keyword(one) in ("", "lr", "learning_rate") and not one.star), None)
         decay = next((one for one in updated.args if keyword(one) == "decay"), None)
+        decays = decay is not None and not _is_zero(decay.value)
+        schedule = decay if decays and not self.rate_is_set else None
         for argument in updated.args:
-            if argument is rate and decay is not None and not _is_zero(decay.value):
-                arguments.append(new_argument("learning_rate", self._schedule(original, rate.value, decay.value)))
+            if argument is rate and schedule is not None:
+                arguments.append(new_argument("learning_rate", self._schedule(original, rate.value, schedule.value)))
             elif keyword(argument) == "lr":
                 arguments.append(argument.with_changes(keyword=cst.Name("learning_rate")))
             elif keyword(argument) not in ("decay", "schedule_decay"):
                 arguments.append(argument)
-        if rate is None and decay is not None and not _is_zero(decay.value):
+        if rate is None and schedule is not None:
             default = cst.parse_expression(RATES[name])
-            arguments.insert(0, new_argument("learning_rate", self._schedule(original, default, decay.value)))
-        if decay is not None and not _is_zero(decay.value):
-            why = _DECAY_WHY
+            arguments.insert(0, new_argument("learning_rate", self._schedule(original, default, schedule.value)))
+        if decays:
+            why = _DECAY_WHY if schedule is not None else _SET_WHY
         new = updated.with_changes(args=tidy(arguments, updated))
         if self.code(new) == self.code(updated):
             return updated
