@@ -17,7 +17,7 @@ from .cell_text import cell_text, imports_of
 from .cells import Cell, cells_of, plain
 from .document import Document, Section
 from .edits import Edit
-from .failures import without_failures
+from .failures import cut, without_failures
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
 from .names import bound_by
@@ -56,6 +56,8 @@ def document_of(
     cells = cells_of(raw, transform)
     last = _cell_of(recipe, run, cells)
     before = [cell for cell in cells if cell.number < last.number]
+    if run.status != "failed":
+        last = cut(last, (raised or {}).get(last.number), trained=True)
     cells = [*without_failures(before, runs, raised or {}), last]
     runs = [one for one in runs if one.status != "failed" or one.recipe is None or one.recipe.execution == last.number]
     kept = sliced(cells, last)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..training.run import Run
@@ -20,10 +20,7 @@ def without_failures(cells: list[Cell], runs: list[Run], raised: Mapping[int, in
         raised: The line that raised, by the number of the cell; None where it is not known.
     """
     fitting = {
-        node.name
-        for cell in cells
-        for node in cell.tree.body
-        if isinstance(node, ast.FunctionDef) and fit_calls(node)
+        node.name for cell in cells for node in cell.tree.body if isinstance(node, ast.FunctionDef) and fit_calls(node)
     }
     made: dict[int, list[Run]] = {}
     for run in runs:
@@ -36,12 +33,20 @@ def without_failures(cells: list[Cell], runs: list[Run], raised: Mapping[int, in
         refused = cell.fits and not own and cell.number >= oldest and bool(_first_fit(cell, fitting))
         failed = any(run.status == "failed" for run in own)
         if refused or failed or cell.number in raised:
-            cell = _cut(cell, raised.get(cell.number), any(run.status != "failed" for run in own), fitting)
+            cell = cut(cell, raised.get(cell.number), any(run.status != "failed" for run in own), fitting)
         found.append(cell)
     return found
 
 
-def _cut(cell: Cell, line: int | None, trained: bool, fitting: set[str]) -> Cell:
+def cut(cell: Cell, line: int | None, trained: bool, fitting: Iterable[str] = ()) -> Cell:
+    """Return a cell without the statement that failed and those after it.
+
+    Args:
+        cell: The cell.
+        line: The line that raised; None when it is not known.
+        trained: Whether a fit of the cell ran, so that not every one of them is left out.
+        fitting: Functions of the notebook that train.
+    """
     stops = [line] if line is not None else []
     if cell.fits and not trained:
         stops += _first_fit(cell, fitting)
@@ -52,12 +57,16 @@ def _cut(cell: Cell, line: int | None, trained: bool, fitting: set[str]) -> Cell
     return shorter
 
 
-def _first_fit(cell: Cell, fitting: set[str]) -> list[int]:
+def _first_fit(cell: Cell, fitting: Iterable[str]) -> list[int]:
     """Return the line of the first statement that trains, empty when none does."""
     for statement in cell.tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             continue
-        names = {node.func.id for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        if fit_calls(statement) or names & fitting:
+        names = {
+            node.func.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        if fit_calls(statement) or names.intersection(fitting):
             return [statement.lineno]
     return []

@@ -112,28 +112,40 @@ class Backwards:
     def _once(self, kept_before: set[int]) -> tuple[set[int], set[str]]:
         seeded = {self.stretch[at] for at in kept_before if self._draws(at)}
         needed: set[str] = set()
+        of_result: set[str] = set()  # those of them that are not needed for random numbers alone
         kept: set[int] = set()
         for at in range(len(self.statements) - 1, -1, -1):
             one = self.statements[at]
             names = one.names
             in_stretch = self.stretch[at] in seeded and (names.seeds or (bool(names.makes) and self._draws(at)))
-            # The fit of a model that is made only so that the random numbers come in their order is not needed.
-            makers = self.needed if _is_fit(one.node) else kept_before
-            if (
+            result = (
                 one.cell is self.last
                 or names.star
+                or bool(names.makes & of_result)
+                or any(self._matters(name, at, of_result, self.needed) for name in names.changes)
+            )
+            # The fit of a model that is made only so that the random numbers come in their order is not needed.
+            if not (
+                result
+                or at in kept_before
+                or in_stretch
                 or names.makes & needed
-                or any(self._matters(name, at, needed, makers) for name in names.changes)
+                or not _is_fit(one.node)
+                and any(self._matters(name, at, needed, kept_before) for name in names.changes)
             ):
-                self.needed.add(at)
-            elif not (at in kept_before or in_stretch):
                 continue
+            uses = (
+                used_at_definition(one.node)
+                if isinstance(one.node, DEFINITIONS)
+                else _with_bodies(names.uses, self.bodies)
+            )
             if names.surely:
                 needed -= names.makes
-            if isinstance(one.node, DEFINITIONS):
-                needed |= used_at_definition(one.node)
-            else:
-                needed |= _with_bodies(names.uses, self.bodies)
+                of_result -= names.makes
+            needed |= uses
+            if result:
+                self.needed.add(at)
+                of_result |= uses
             kept.add(at)
         return kept, needed
 

@@ -30,7 +30,12 @@ def note_cell(result: Any) -> None:
     shell = get_ipython()
     error = result.error_before_exec or result.error_in_exec
     info = getattr(result, "info", None)
-    if shell is None or error is None or isinstance(error, KeyboardInterrupt) or not getattr(info, "store_history", True):
+    if (
+        shell is None
+        or error is None
+        or isinstance(error, KeyboardInterrupt)
+        or not getattr(info, "store_history", True)
+    ):
         return
     session.raised[len(shell.history_manager.input_hist_raw) - 1] = line_that_raised(error, shell.user_ns)
 

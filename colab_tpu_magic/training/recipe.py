@@ -152,7 +152,9 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         kinds=tuple(_kind(arguments[name]) for name in ("x", "y", "sample_weight")),  # type: ignore[arg-type]
         validation=None
         if validation is None
-        else _facts(validation, None if has_split else arguments["validation_data"], arguments["validation_batch_size"]),
+        else _facts(
+            validation, None if has_split else arguments["validation_data"], arguments["validation_batch_size"]
+        ),
         validation_split_at=prepared.data.rows if has_split and isinstance(prepared.data, ArraySource) else None,
         validation_batch_size=size,
         validation_in_any_batches=row_means,
@@ -171,7 +173,9 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
     call = _call(given, batch_size)
     dtypes = tuple("" if dtype is None else str(dtype) for dtype in source.dtypes)
     if isinstance(source, ArraySource):
-        return DataFacts(ARRAYS, source.rows, dtypes=dtypes, flat=_is_flat(source.tree), call=call, parts=len(source.tree))
+        return DataFacts(
+            ARRAYS, source.rows, dtypes=dtypes, flat=_is_flat(source.tree), call=call, parts=len(source.tree)
+        )
     return DataFacts(
         source.form,
         None,
@@ -195,7 +199,7 @@ def _call(given: Any, batch_size: int | None) -> str:
 
 
 def _unwritten(source: StreamSource) -> str:
-    if source.lengths is not None and source.lengths.vary:
+    if source.lengths is not None and (source.lengths.vary or SINGLE in source.done):
         return "rows of varying length, which were padded to a few lengths"
     if any(done.before == "sparse tensors" for done in source.done):
         return "sparse tensors, which were written out in full"

@@ -29,7 +29,12 @@ def test_a_run_that_failed_stays_out_with_its_cell():
 
 
 def test_a_refused_call_of_a_function_that_fits_stays_out():
-    cells = [SETUP, "def train(m, y):\n    return m.fit(x, y)", "%%tpu_fit\ntrain(model, None)", "%%tpu_fit\ntrain(model, y)"]
+    cells = [
+        SETUP,
+        "def train(m, y):\n    return m.fit(x, y)",
+        "%%tpu_fit\ntrain(model, None)",
+        "%%tpu_fit\ntrain(model, y)",
+    ]
     text = exported(cells, run_in(cells, 4, caller=2)).script()
     assert "train(model, None)" not in text
     assert text.endswith("train(model, y)\n")
@@ -41,6 +46,14 @@ def test_of_a_cell_that_raised_after_its_fit_the_fit_is_kept():
     text = document_of(runs[-1], runs, ["", *cells], transform, {2: 2}).script()
     assert "nothing" not in text
     assert text.count("model.fit(\n") == 2
+
+
+def test_the_exported_cell_is_cut_too_where_it_raised_after_its_fit():
+    cells = [SETUP, FIT + "\nmodel.nothing()"]
+    run = run_in(cells, 2)
+    text = document_of(run, [run], ["", *cells], transform, {2: 2}).script()
+    assert "model.fit(\n" in text
+    assert "nothing" not in text
 
 
 def test_a_plain_cell_that_raised_is_cut_where_it_did():
@@ -71,7 +84,10 @@ def test_the_header_says_whether_the_figures_are_those_of_the_run():
 
 
 def test_only_what_makes_weights_before_a_seed_counts_as_unseeded():
-    cells = [cell("import keras\n(x, y), _ = keras.datasets.mnist.load_data()"), cell(f"%%tpu_fit --seed 1\n{MODEL}", 2)]
+    cells = [
+        cell("import keras\n(x, y), _ = keras.datasets.mnist.load_data()"),
+        cell(f"%%tpu_fit --seed 1\n{MODEL}", 2),
+    ]
     assert not sliced(cells, cells[-1]).unseeded
 
 
