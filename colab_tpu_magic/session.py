@@ -23,11 +23,13 @@ class Session:
     Attributes:
         runtime: The connected runtime, or None.
         runs: The last 100 runs, oldest first.
+        raised: Cells that ended in an error, by number: the line of the cell's code, or None.
     """
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
         self.runs: list[Run] = []
+        self.raised: dict[int, int | None] = {}
 
     def keep(self, run: Run) -> None:
         """Number and remember a run; forget the oldest beyond a hundred."""

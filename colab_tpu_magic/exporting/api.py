@@ -59,7 +59,9 @@ def document_for(run: Run | int | None = None, shell: Any = None) -> Document:
     shell = shell if shell is not None else get_ipython()
     wanted = _run(run)
     raw = list(shell.history_manager.input_hist_raw) if shell is not None else []
-    return document_of(wanted, session.runs, raw, shell.transform_cell if shell is not None else lambda text: text)
+    return document_of(
+        wanted, session.runs, raw, shell.transform_cell if shell is not None else lambda text: text, session.raised
+    )
 
 
 def check_path(path: str, force: bool) -> None:

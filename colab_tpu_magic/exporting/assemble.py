@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from ..backends.base import BACKEND_TITLES
@@ -17,9 +17,11 @@ from .cell_text import cell_text, imports_of
 from .cells import Cell, cells_of, plain
 from .document import Document, Section
 from .edits import Edit
+from .failures import cut, without_failures
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
 from .names import bound_by
+from .own_forms import refuse_own_forms
 from .plain_calls import models_of, reads, undistributed
 from .setup_text import distribution_text, environment_text, imports_text
 from .slicing import Slice, sliced
@@ -31,7 +33,13 @@ UNEVEN = (
 )
 
 
-def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[str], str]) -> Document:
+def document_of(
+    run: Run,
+    runs: list[Run],
+    raw: list[str],
+    transform: Callable[[str], str],
+    raised: Mapping[int, int | None] | None = None,
+) -> Document:
     """Return a run as plain Keras.
 
     Args:
@@ -39,6 +47,7 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
         runs: All runs of the process, oldest first.
         raw: What was typed in each cell, by number.
         transform: Turns a cell's magics into calls, as IPython does.
+        raised: The line that raised, by the number of the cell; None where it is not known.
 
     Raises:
         ExportError: When something that the run depends on cannot be written out.
@@ -46,8 +55,13 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
     recipe = _recipe(run)
     cells = cells_of(raw, transform)
     last = _cell_of(recipe, run, cells)
-    cells = [cell for cell in cells if cell.number < last.number] + [last]
+    before = [cell for cell in cells if cell.number < last.number]
+    if run.status != "failed":
+        last = cut(last, (raised or {}).get(last.number), trained=True)
+    cells = [*without_failures(before, runs, raised or {}), last]
+    runs = [one for one in runs if one.status != "failed" or one.recipe is None or one.recipe.execution == last.number]
     kept = sliced(cells, last)
+    refuse_own_forms(cells, [one.node for one in kept.statements])
     _check_names(kept, run)
     kept_cells = [cell for cell in cells if kept.of(cell)]
     numbers = {cell.number for cell in kept_cells if cell.fits or cell is last or _has_runs(cell, runs)}
@@ -84,7 +98,7 @@ def document_of(run: Run, runs: list[Run], raw: list[str], transform: Callable[[
     told = [*missed, *(note for text in texts for note in text.notes), *_notes(made, recipe)]
     return Document(
         f"{run.title[0].upper()}{run.title[1:]} as plain Keras: {run.device}.",
-        _words(recipe),
+        _words(recipe, kept.unseeded),
         tuple(dict.fromkeys(told)),
         (
             Section("Setup", "The backend and the devices have to be chosen before Keras makes anything.", setup),
@@ -204,14 +218,17 @@ def _seeds(calls: list[FitCall]) -> str:
     return f"# Each fit of the run shuffled in an order of its own.\nshuffle_seeds = iter({seeds})"
 
 
-def _words(recipe: Recipe) -> tuple[str, ...]:
+def _words(recipe: Recipe, unseeded: bool) -> tuple[str, ...]:
     packages = ["keras", "jax" if recipe.backend == "jax" else "tensorflow", "numpy"]
     exact = recipe.backend == "jax" or recipe.replicas == 1
     close = "1e-5 of each figure in float32 and 1e-2 in bfloat16"
     words = [
         f"The changes that %%tpu_fit made stand at the lines they concern, with their reasons. Tried with "
         f"{', '.join(f'{name} {_version(name)}' for name in packages)} on the {BACKEND_TITLES[recipe.backend]} backend.",
-        f"It gives the history of the run: with the same versions and seeds to {close}."
+        "It does not give the figures of the run: no seed was set before the first weights were drawn, so they are "
+        "drawn anew each time. The order of the rows is that of the run."
+        if unseeded
+        else f"It gives the history of the run: with the same versions and seeds to {close}."
         if exact
         else f"It gives the history of the run: with the same versions and seeds to {close}; layers that draw random "
         "numbers on each replica (Dropout, augmentation) differ more.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ..errors import ExportError
 from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
 
 TF_DATA = "tf.data.Dataset"
@@ -38,9 +39,12 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
         seed: The seed's text.
     """
     if recipe.data.form != ARRAYS:
-        return _stream(recipe, arguments["x"])
+        return _stream(recipe, _called(arguments["x"], recipe.data))
+    called: tuple[str, ...] = ()
+    if recipe.data.call:
+        called, arguments = _arrays_of_a_call(recipe.data, arguments)
     names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
-    before: list[str] = []
+    before: list[str] = list(called)
     parts = []
     places = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
     for place, name in enumerate(names):
@@ -48,7 +52,7 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
         if recipe.validation_split_at is not None and not _is_simple(text):
             before.append(f"all_{name} = {text}")
             text = f"all_{name}"
-        kind = places[name]
+        kind = OTHER if called else places[name]
         text = f"np.asarray({text})" if kind == OTHER else text
         text = _part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
         if recipe.data.flat and place < len(recipe.data.dtypes) and recipe.data.dtypes[place]:
@@ -70,6 +74,8 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
         return DataText(())
     if recipe.validation_split_at is not None:
         rest = f"[{recipe.validation_split_at}:]"
+        if recipe.data.call:
+            arguments = _arrays_of_a_call(recipe.data, arguments)[1]
         names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
         kinds = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
         parts = [
@@ -78,7 +84,10 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
         ]
         data = f"({', '.join(parts)})"
     else:
-        data = arguments["validation_data"]
+        data = _called(arguments["validation_data"], facts)
+        if facts.single:
+            _check_writable(facts)
+            data = f"{data if _is_simple(data) else f'({data})'}.batch({recipe.validation_batch_size})"
     steps = arguments.get("validation_steps", "None")
     size = recipe.validation_batch_size
     if not _divides(recipe, facts, steps):
@@ -104,11 +113,19 @@ def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
 
 def _stream(recipe: Recipe, text: str) -> DataText:
     facts, size = recipe.data, recipe.batch_size
+    if recipe.full_batches or facts.single:
+        _check_writable(facts)
+    if facts.single and not recipe.full_batches:
+        return DataText((f"{text if _is_simple(text) else f'({text})'}.batch({size})",), _steps(recipe))
     if not recipe.full_batches and size == facts.batch_size:
         return DataText((text,), _steps(recipe))
     if facts.form == TF_DATA:
         dataset = text if _is_simple(text) else f"({text})"
-        if recipe.steps_per_epoch is None:
+        if facts.single and recipe.steps_per_epoch is None:
+            made = f"{dataset}.concatenate({dataset}.repeat().take({size - 1})).batch({size}, drop_remainder=True)"
+        elif facts.single:
+            made = f"{dataset}{'' if facts.infinite else '.repeat()'}.batch({size}, drop_remainder=True)"
+        elif recipe.steps_per_epoch is None:
             first = f"{dataset}.take(1).unbatch().repeat().take({size - 1})"
             made = f"{dataset}.unbatch().concatenate({first}).batch({size}, drop_remainder=True)"
         else:
@@ -130,6 +147,35 @@ def _stream(recipe: Recipe, text: str) -> DataText:
         read = f"lambda: {text}"
     made = f"full_batches_of({read}, batch_size={size}{forever})"
     return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+
+
+def _called(text: str, facts: DataFacts) -> str:
+    """Return the text of the data, that of a call where a function makes it."""
+    if not facts.call:
+        return text
+    return f"{text if _is_simple(text) else f'({text})'}{facts.call}"
+
+
+def _arrays_of_a_call(facts: DataFacts, arguments: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the line that calls a function of arrays, and the arguments with the names that it binds."""
+    if not facts.flat:
+        raise ExportError(
+            f"The function {arguments['x']} returns several inputs, which are not written out.",
+            expected="the arrays themselves.",
+            type_next="x, y = input_fn() in a cell, model.fit(x, y), then %tpu_export again",
+        )
+    names = ("x", "y", "sample_weight")[: facts.parts]
+    made = {name: f"made_{name}" for name in names}
+    return (f"{', '.join(made.values())} = {_called(arguments['x'], facts)}",), arguments | made
+
+
+def _check_writable(facts: DataFacts) -> None:
+    if facts.unwritten:
+        raise ExportError(
+            f"The {facts.form} gives {facts.unwritten}; this is not written out.",
+            expected="a dataset whose batches have one shape.",
+            type_next="dataset = rows.padded_batch(32, ([200], [])), 200 the longest; fit it, then %tpu_export again",
+        )
 
 
 def _casts(facts: DataFacts) -> str:

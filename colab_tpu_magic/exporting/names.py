@@ -108,7 +108,8 @@ def _changed_by(call: ast.Call, functions: frozenset[str], alone: bool) -> set[s
     if isinstance(call.func, ast.Attribute) and name not in READ_ONLY:
         changed |= root_of(call.func)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if (alone and name not in SHOWN_ONLY | READ_ONLY) or name in functions:
+    fits = isinstance(call.func, ast.Attribute) and name == "fit"  # which reads its data
+    if (alone and not fits and name not in SHOWN_ONLY | READ_ONLY) or name in functions:
         for argument in given:
             changed |= root_of(argument)
     return changed

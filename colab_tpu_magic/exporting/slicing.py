@@ -9,6 +9,8 @@ from .cells import Cell
 from .names import Names, bound_by, names_of, root_of, used_at_definition
 
 KNOWN = {"get_ipython", "display", "__name__", "__file__"}
+# What in the text of a statement draws first weights.
+WEIGHTS = ("layers.", "Sequential(", "Dense(", "Model(", "models.", "applications.", "load_model(")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Modules that draw in all they make, and those that do in a part of them.
 DRAWS = ("keras", "tensorflow.keras", "random", "numpy.random.", "torch.nn")
@@ -36,10 +38,12 @@ class Slice:
     Attributes:
         statements: The statements, in the order in which they ran.
         missing: Names that no cell makes, without those of Python.
+        unseeded: Whether a kept statement draws random numbers before any seed is set.
     """
 
     statements: tuple[Statement, ...]
     missing: tuple[str, ...]
+    unseeded: bool = False
 
     def of(self, cell: Cell) -> list[ast.stmt]:
         """Return the statements of one cell that are kept."""
@@ -65,7 +69,7 @@ def sliced(cells: list[Cell], last: Cell) -> Slice:
     star = any(one.names.star for one in kept)
     made = {name for one in kept for name in one.names.makes}
     missing = () if star else tuple(sorted(needed - made - KNOWN))
-    return Slice(tuple(kept), missing)
+    return Slice(tuple(kept), missing, backwards.unseeded(kept))
 
 
 class Backwards:
@@ -93,41 +97,70 @@ class Backwards:
         }
         self.maker = _makers(statements)
         self.stretch = _stretches(statements)
+        self.needed: set[int] = set()  # kept, and not only for the random numbers it draws
 
     def until_it_stays(self) -> tuple[list[Statement], set[str]]:
         """Return the statements that are kept, and the names needed before the first."""
         kept: set[int] = set()
         while True:
+            known = len(self.needed)
             now, needed = self._once(kept)
-            if now <= kept:
+            if now <= kept and len(self.needed) == known:
                 return [self.statements[at] for at in sorted(kept)], needed
             kept |= now
 
     def _once(self, kept_before: set[int]) -> tuple[set[int], set[str]]:
         seeded = {self.stretch[at] for at in kept_before if self._draws(at)}
         needed: set[str] = set()
+        of_result: set[str] = set()  # those of them that are not needed for random numbers alone
         kept: set[int] = set()
         for at in range(len(self.statements) - 1, -1, -1):
             one = self.statements[at]
             names = one.names
             in_stretch = self.stretch[at] in seeded and (names.seeds or (bool(names.makes) and self._draws(at)))
-            if not (
+            result = (
                 one.cell is self.last
-                or at in kept_before
                 or names.star
-                or names.makes & needed
+                or bool(names.makes & of_result)
+                or any(self._matters(name, at, of_result, self.needed) for name in names.changes)
+            )
+            # The fit of a model that is made only so that the random numbers come in their order is not needed.
+            if not (
+                result
+                or at in kept_before
                 or in_stretch
-                or any(self._matters(name, at, needed, kept_before) for name in names.changes)
+                or names.makes & needed
+                or not _is_fit(one.node)
+                and any(self._matters(name, at, needed, kept_before) for name in names.changes)
             ):
                 continue
+            uses = (
+                used_at_definition(one.node)
+                if isinstance(one.node, DEFINITIONS)
+                else _with_bodies(names.uses, self.bodies)
+            )
             if names.surely:
                 needed -= names.makes
-            if isinstance(one.node, DEFINITIONS):
-                needed |= used_at_definition(one.node)
-            else:
-                needed |= _with_bodies(names.uses, self.bodies)
+                of_result -= names.makes
+            needed |= uses
+            if result:
+                self.needed.add(at)
+                of_result |= uses
             kept.add(at)
         return kept, needed
+
+    def unseeded(self, kept: list[Statement]) -> bool:
+        """Return whether weights are drawn before the first seed."""
+        at_all = {id(one) for one in kept}
+        return any(
+            self.stretch[at] == 0
+            and id(one) in at_all
+            and not one.names.seeds
+            and self._draws(at)
+            and not isinstance(one.node, ast.Import | ast.ImportFrom)
+            and any(part in ast.unparse(one.node) for part in WEIGHTS)
+            for at, one in enumerate(self.statements)
+        )
 
     def _matters(self, name: str, at: int, needed: set[str], kept: set[int]) -> bool:
         """Return whether the object that a name stands for at a statement is needed."""
@@ -225,6 +258,11 @@ def _aliases(statements: list[Statement]) -> dict[str, set[str]]:
             for name in one.names.makes:
                 follows.setdefault(name, set()).update(root_of(one.node.value))
     return follows
+
+
+def _is_fit(node: ast.stmt) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "fit"
 
 
 def _calls(node: ast.AST) -> bool:

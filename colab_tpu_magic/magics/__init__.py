@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .base import MagicsBase
+from .cell_errors import unwatch_cells, watch_cells
 from .check import CheckMagics
 from .export import ExportMagics
 from .migrate import MigrateMagics
@@ -55,10 +56,12 @@ def register(shell: Any) -> None:
                 # A misspelt or shortened option must not pass for another one.
                 parser.allow_abbrev = False
         shell.register_magics(cls)
+    watch_cells(shell)
 
 
 def unregister(shell: Any) -> None:
     """Take the magics out of a shell again."""
+    unwatch_cells(shell)
     for cls in CLASSES:
         for kind in ("line", "cell"):
             for name in cls.magics[kind]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..rewrite.forms.callables import call_arguments
+from ..rewrite.forms.tf_rows import SINGLE
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
-from ..rewrite.sources import ArraySource, Source
+from ..rewrite.sources import ArraySource, Source, StreamSource
 from .call_site import CallSite, call_site
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ class DataFacts:
         infinite: Whether a pass over the stream never ends.
         once: Whether only one pass can be made.
         batches: Batches in a pass over the stream, or None.
+        single: Whether the stream gave single rows, which were batched.
+        unwritten: What was done to it that a script cannot say in a line, or empty.
+        call: How the function that made it was called: ``"()"``; empty when the data itself was given.
+        parts: How many of x, y and sample_weight there are.
     """
 
     form: str
@@ -43,6 +49,10 @@ class DataFacts:
     infinite: bool = False
     once: bool = False
     batches: int | None = None
+    single: bool = False
+    unwritten: str = ""
+    call: str = ""
+    parts: int = 2
 
 
 @dataclass(frozen=True)
@@ -138,9 +148,13 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         batch_size=prepared.batch_size,
         steps_per_epoch=prepared.steps_per_epoch,
         full_batches=prepared.full_batches,
-        data=_facts(prepared.data),
+        data=_facts(prepared.data, arguments["x"], arguments["batch_size"]),
         kinds=tuple(_kind(arguments[name]) for name in ("x", "y", "sample_weight")),  # type: ignore[arg-type]
-        validation=_facts(validation) if validation is not None else None,
+        validation=None
+        if validation is None
+        else _facts(
+            validation, None if has_split else arguments["validation_data"], arguments["validation_batch_size"]
+        ),
         validation_split_at=prepared.data.rows if has_split and isinstance(prepared.data, ArraySource) else None,
         validation_batch_size=size,
         validation_in_any_batches=row_means,
@@ -155,10 +169,13 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
     )
 
 
-def _facts(source: Source) -> DataFacts:
+def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
+    call = _call(given, batch_size)
     dtypes = tuple("" if dtype is None else str(dtype) for dtype in source.dtypes)
     if isinstance(source, ArraySource):
-        return DataFacts(ARRAYS, source.rows, dtypes=dtypes, flat=_is_flat(source.tree))
+        return DataFacts(
+            ARRAYS, source.rows, dtypes=dtypes, flat=_is_flat(source.tree), call=call, parts=len(source.tree)
+        )
     return DataFacts(
         source.form,
         None,
@@ -168,7 +185,25 @@ def _facts(source: Source) -> DataFacts:
         source.infinite,
         source.once,
         source.batches,
+        SINGLE in source.done,
+        _unwritten(source),
+        call,
+        len(source.example),
     )
+
+
+def _call(given: Any, batch_size: int | None) -> str:
+    """Return how a function of data was called, empty for data."""
+    arguments = call_arguments(given, batch_size)
+    return "" if arguments is None else f"({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
+
+
+def _unwritten(source: StreamSource) -> str:
+    if source.lengths is not None and (source.lengths.vary or SINGLE in source.done):
+        return "rows of varying length, which were padded to a few lengths"
+    if any(done.before == "sparse tensors" for done in source.done):
+        return "sparse tensors, which were written out in full"
+    return ""
 
 
 def _is_flat(tree: Any) -> bool:

@@ -43,10 +43,10 @@ def call(function: Any, batch_size: int | None) -> Called | None:
     Raises:
         DataError: When it needs other arguments, or returns nothing.
     """
-    if not callable(function) or isinstance(function, type) or _holds_data(function):
+    arguments = call_arguments(function, batch_size)
+    if arguments is None:
         return None
     name = getattr(function, "__name__", type(function).__name__)
-    arguments = _arguments(function, name, batch_size)
     result = function(**arguments)
     if result is None:
         raise DataError(
@@ -55,6 +55,17 @@ def call(function: Any, batch_size: int | None) -> Called | None:
             type_next="return dataset",
         )
     return Called(result, lambda: function(**arguments))
+
+
+def call_arguments(function: Any, batch_size: int | None) -> dict[str, Any] | None:
+    """Return the arguments that a function of data is called with; None for what is no such function.
+
+    Raises:
+        DataError: When it needs other arguments.
+    """
+    if not callable(function) or isinstance(function, type) or _holds_data(function):
+        return None
+    return _arguments(function, getattr(function, "__name__", type(function).__name__), batch_size)
 
 
 def _holds_data(thing: Any) -> bool:
