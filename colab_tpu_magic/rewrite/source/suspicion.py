@@ -20,6 +20,8 @@ _OLD = re.compile(
     r"|(?:pd|pandas)\.np\b|\b(?:np|numpy)\.(?:float|int|bool|object|str|complex|long|unicode|unicode_|string_|float_|complex_"
     r"|Inf|Infinity|NaN|NAN|product|cumproduct|sometrue|alltrue|row_stack|in1d|trapz)\b"
     r"|make_(?:one_shot|initializable)_iterator|batch_and_drop_remainder|get_session|learning_phase|tensorflow_backend"
+    r"|\b(?:tf|tensorflow)\.(?:nn\.|math\.)?(?:[egs]?elu|relu6?|leaky_relu|silu|swish|sigmoid|tanh"
+    r"|(?:log_)?softmax|softplus|softsign)\s*[,)\n]"
     r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b"
 )
 
