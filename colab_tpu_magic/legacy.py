@@ -7,6 +7,7 @@ and connect it when nothing is connected yet.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .errors import ModelError
@@ -61,6 +62,49 @@ def strategy() -> Any:
     import tensorflow as tf
 
     return getattr(runtime.engine, "strategy", None) or tf.distribute.get_strategy()
+
+
+@dataclass(frozen=True)
+class Device:
+    """One replica, as ``session.list_devices()`` of old told of one core.
+
+    Attributes:
+        name: For example ``"replica 0 of 8 simulated replicas (v2-8) on CPU"``.
+        device_type: ``"TPU"`` where it is one, real or simulated; else ``"CPU"`` or ``"GPU"``.
+    """
+
+    name: str
+    device_type: str
+
+
+def session() -> Session:
+    """Return what ``tf.Session(address)`` of old gave, as far as it is asked for its devices.
+
+    Example:
+        >>> with session() as s:  # doctest: +SKIP
+        ...     s.list_devices()[0].device_type
+        'TPU'
+    """
+    return Session()
+
+
+class Session:
+    """Stand in for a ``tf.Session`` that was made to list the cores of the TPU; a context as that was."""
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def list_devices(self) -> list[Device]:
+        """Return one device for each replica of the runtime, which is connected first if need be."""
+        runtime = current_runtime()
+        kind = "TPU" if has_tpu() else runtime.kind.upper()
+        return [Device(f"replica {index} of {runtime.device}", kind) for index in range(runtime.replicas)]
+
+    def close(self) -> None:
+        """Do nothing: nothing was opened."""
 
 
 class JaxStrategy:

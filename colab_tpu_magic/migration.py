@@ -20,7 +20,7 @@ class MigratedFile:
 
     Attributes:
         path: The new file.
-        cells: Number of each cell that something is told of, from 1, and what; number 0 is a module as a whole.
+        cells: What is told of a cell, by its number from 1 among the new notebook's code cells; 0 is a module as a whole.
         added: What the notebook was given beside: a cell that connects, ``%%tpu_fit`` above cells that train.
     """
 

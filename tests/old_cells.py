@@ -62,6 +62,48 @@ OLD_CELLS = (
         "'replica' in address",
     ),
     OldCell(
+        "the cores of the TPU are listed",
+        "address = 'grpc://' + os.environ['COLAB_TPU_ADDR']\n"
+        "with tf.Session(address) as session:  # look\n"
+        "    devices = session.list_devices()\n"
+        "    for device in devices:\n"
+        "        print(device.name, device.device_type)\n"
+        "sess = tf.compat.v1.Session(address)\n"
+        "again = sess.list_devices()\n"
+        "sess.close()\n"
+        "once_more = tf.Session('grpc://' + os.environ['COLAB_TPU_ADDR']).list_devices()\n",
+        f"{IMPORT}address = {ADDRESS}\n"
+        "with colab_tpu_magic.legacy.session() as session:  # look\n"
+        "    devices = session.list_devices()\n"
+        "    for device in devices:\n"
+        "        print(device.name, device.device_type)\n"
+        "sess = colab_tpu_magic.legacy.session()\n"
+        "again = sess.list_devices()\n"
+        "sess.close()\n"
+        "once_more = colab_tpu_magic.legacy.session().list_devices()\n",
+        "len(devices) == replicas and devices == again == once_more and devices[0].device_type == 'TPU'",
+        replicated=True,
+    ),
+    OldCell(
+        "activations of TensorFlow in layers",
+        "made = tf.keras.Sequential([\n"
+        "    tf.keras.layers.Dense(8, input_shape=(20,), activation=tf.nn.relu),  # hidden\n"
+        "    tf.keras.layers.Dense(8, tf.tanh),\n"
+        "    tf.keras.layers.Activation(tf.nn.leaky_relu),\n"
+        "    tf.keras.layers.Dense(2, activation=tf.nn.softmax)])\n"
+        "made.compile('adam', loss=tf.keras.losses.sparse_categorical_crossentropy)\n"
+        "made.fit(x, y)\n",
+        "made = tf.keras.Sequential([\n"
+        "    tf.keras.layers.Dense(8, input_shape=(20,), activation='relu'),  # hidden\n"
+        "    tf.keras.layers.Dense(8, 'tanh'),\n"
+        "    tf.keras.layers.Activation('leaky_relu'),\n"
+        "    tf.keras.layers.Dense(2, activation='softmax')])\n"
+        "made.compile('adam', loss=tf.keras.losses.sparse_categorical_crossentropy)\n"
+        "made.fit(x, y)\n",
+        "trained() and [one.activation.__name__ for one in made.layers] == ['relu', 'tanh', 'leaky_relu', 'softmax']",
+        replicated=True,
+    ),
+    OldCell(
         "the conversion to a TPU model",
         "resolver = tf.contrib.cluster_resolver.TPUClusterResolver('grpc://' + os.environ['COLAB_TPU_ADDR'])\n"
         "strategy = tf.contrib.tpu.TPUDistributionStrategy(resolver)\n"

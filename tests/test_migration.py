@@ -9,6 +9,7 @@ import pytest
 
 from colab_tpu_magic import OptionError
 from colab_tpu_magic.migration import migrate, migrate_file
+from colab_tpu_magic.rewrite.source.notebook import INSTALL, REFUSED
 
 from .article_cells import ARTICLE
 
@@ -43,7 +44,8 @@ def test_notebooks_cells_know_each_other(notebook):
     new = nbformat.read(migrate_file(notebook).path, as_version=4)
     texts = [cell.source for cell in new.cells]
     assert texts[0] == "# tf.train.AdamOptimizer"
-    assert texts[1] == "# %pip install -q colab-tpu-magic\n%load_ext colab_tpu_magic\n%tpu_connect"
+    assert texts[1] == f"{INSTALL}\n%load_ext colab_tpu_magic\n%tpu_connect"
+    assert "clone" in INSTALL and "%pip install ." in INSTALL
     assert texts[2] == IMPORTS.replace("from keras.utils import np_utils", "from keras import utils as np_utils")
     assert texts[3] == ARTICLE[0]
     assert texts[6] == "tpu_model = model\n"
@@ -69,12 +71,36 @@ def test_migrating_the_new_notebook_changes_nothing_more(notebook):
     assert [result.rewrites for _, result in made.cells] == []
 
 
-def test_report_names_cells_of_the_old_notebook(notebook):
+def test_report_counts_the_code_cells_of_the_new_notebook(notebook):
     made = migrate_file(notebook)
+    code = [cell.source for cell in nbformat.read(made.path, as_version=4).cells if cell.cell_type == "code"]
     rules = {number: {row.rule for row in result.rewrites} for number, result in made.cells}
-    assert rules[5] == {"tf-train-optimizers"}
-    assert rules[6] == {"keras-to-tpu-model"}
-    assert [(row.line, row.rule) for row in made.added] == [(2, "connect"), (7, "tpu-fit")]
+    assert rules[5] == {"tf-train-optimizers"} and "tf.keras.optimizers.Adam" in code[5 - 1]
+    assert rules[6] == {"keras-to-tpu-model"} and "tpu_model = model" in code[6 - 1]
+    assert [(row.line, row.rule) for row in made.added] == [(1, "connect"), (7, "tpu-fit")]
+    assert code[7 - 1].startswith("%%tpu_fit")
+
+
+def made_of(tmp_path, *cells):
+    """Migrate a notebook of a heading and these code cells; return the new code cells behind the one that connects."""
+    made = nbformat.v4.new_notebook()
+    made.cells = [nbformat.v4.new_markdown_cell("# A"), *(nbformat.v4.new_code_cell(text) for text in cells)]
+    nbformat.write(made, tmp_path / "a.ipynb")
+    new = nbformat.read(migrate_file(tmp_path / "a.ipynb", force=True).path, as_version=4)
+    nbformat.write(new, tmp_path / "a.ipynb")
+    return [cell.source for cell in new.cells if cell.cell_type == "code"][1:]
+
+
+def test_cell_that_is_refused_says_so_at_its_top(tmp_path):
+    first, second = made_of(tmp_path, "s = tf.Session()\ns.run(x)\nt = tf.Session()", "x = tf.placeholder(y)\nm.fit(x)")
+    assert first.splitlines()[0] == REFUSED
+    assert first.splitlines()[1].startswith("# tf.Session: TensorFlow 1 graphs and sessions cannot train")
+    assert first.splitlines()[2].startswith("#   Build the model from keras.layers")
+    assert first.endswith("\ns = tf.Session()\ns.run(x)\nt = tf.Session()") and first.count("\n") == 5
+    assert second.splitlines()[:2] == ["%%tpu_fit", REFUSED]
+    assert second.splitlines()[-2:] == ["x = tf.placeholder(y)", "m.fit(x)"]
+    again = nbformat.read(migrate_file(tmp_path / "a.ipynb", force=True).path, as_version=4)
+    assert [cell.source for cell in again.cells if cell.cell_type == "code"][1:] == [first, second]
 
 
 def test_old_notebook_format_without_ids_gets_none(tmp_path):

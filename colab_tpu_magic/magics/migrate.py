@@ -74,7 +74,9 @@ class MigrateMagics(MagicsBase):
         refused = sum(len(result.refusals) for _, result in made.cells)
         heading = f"Written: {made.path}. {rewritten} place{'' if rewritten == 1 else 's'} brought up to date"
         heading += f", {refused} cannot be carried over." if refused else "."
-        parts = [(f"cell {number}" if number else "", result) for number, result in made.cells]
+        if any(number for number, _ in made.cells) or made.added:
+            heading += " Code cells are counted in the new notebook, lines in the old cell."
+        parts = [(f"code cell {number}" if number else "", result) for number, result in made.cells]
         self._show(report(parts, heading, made.added))
 
     def _cell(self, cell: str) -> None:

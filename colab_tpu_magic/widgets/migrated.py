@@ -77,14 +77,14 @@ def _text(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str
             lines.append(f"  {_place(name, (row.line,))}: {_flat(row.before)} stays")
             lines.append(f"      {row.why} Source: {row.source}")
     for row in added:
-        lines.append(f"  cell {row.line}: added {_flat(row.after)}")
+        lines.append(f"  code cell {row.line}: added {_flat(row.after)}")
         lines.append(f"      {row.why}")
     return "\n".join(lines)
 
 
 def _html(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str:
     rows = [row for name, result in parts for row in _rows(name, result)]
-    rows += [_row(f"cell {row.line}", _after(row.after), row.why, row.source) for row in added]
+    rows += [_row(f"code cell {row.line}", _after(row.after), row.why, row.source) for row in added]
     body = [f'<div style="font-weight:600;margin:10px 0 4px">{escape(heading)}</div>']
     if rows:
         body.append(_table(rows[:OPEN_ROWS], headed=True))
@@ -116,7 +116,7 @@ def _rows(name: str, result: MigratedSource) -> list[str]:
 
 
 def _place(name: str, numbers: Sequence[int], word: str = "line") -> str:
-    """Return ``cell 3, line 5``, or the numbers alone where the column says what they are."""
+    """Return ``code cell 3, line 5``, or the numbers alone where the column says what they are."""
     listed = ", ".join(str(number) for number in numbers)
     if not name:
         return f"{word}{'s' if len(numbers) > 1 and word else ''} {listed}".strip()

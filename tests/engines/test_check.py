@@ -183,8 +183,8 @@ def test_a_dataset_of_single_rows_is_a_note_and_its_first_axis_is_no_batch():
     images = keras.Sequential([keras.Input((28, 28)), keras.layers.Flatten(), keras.layers.Dense(2)])
     images.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     data = tf.data.Dataset.from_tensor_slices((np.zeros((160, 28, 28), "float32"), np.zeros(160, "int32")))
-    for model, rows in ((images, data), (dense(), dataset(tf))):
-        (finding,) = tpu.check(model, rows).findings
+    for model, single in ((images, data), (dense(), dataset(tf))):
+        (finding,) = tpu.check(model, single).findings
         assert (finding.trap, finding.severity) == ("single-rows", "note")
         assert "%%tpu_fit batches them" in finding.message
     assert tpu.check(images, data.batch(32)).ok

@@ -81,6 +81,15 @@ def test_articles_own_cells_train_one_after_the_other(shell, digits, capsys):
     assert history.history["acc"][-1] > 0.97
 
 
+def test_generator_function_gives_a_pass_for_each_epoch_and_is_no_old_code(old_shell, capsys):
+    make = "def batches():\n    for i in range(0, 128, 32):\n        yield x[i:i + 32], y[i:i + 32]\n"
+    for steps in ("", ", steps_per_epoch=4"):
+        old_shell.run_cell_magic("tpu_fit", "", f"{make}model.fit(batches, epochs=2{steps})")
+        run = session.last_run
+        assert (run.status, run.epoch, run.step) == ("completed", 2, 8)
+    assert "brought up to date" not in capsys.readouterr().out
+
+
 def test_switch_runs_the_cell_as_it_stands(old_shell):
     with pytest.raises(UsageError, match="uses TensorFlow 1"):
         old_shell.run_cell_magic("tpu_fit", "--quiet --no migrate", CONVERSION.replace("TPU_ADDRESS", ""))

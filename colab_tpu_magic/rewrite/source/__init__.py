@@ -16,6 +16,7 @@ __all__ = ["Context", "MigratedSource", "Refused", "Rewrote", "context_of", "loo
 
 def rewrites() -> tuple[type[Rewrite], ...]:
     """Return all rewrites. They load libcst, so only where something old is suspected."""
+    from .activations import Activations
     from .backend_lines import BackendLines
     from .batch_sizes import BatchSizes
     from .casts import Casts
@@ -31,6 +32,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     from .old_distutils import OldDistutils
     from .optimizer_arguments import OptimizerArguments
     from .refused import RefusedNames
+    from .session_devices import SessionDevices
     from .tpu_address import TpuAddress
     from .tpu_strategy import StrategyRun, TpuStrategy
     from .train_optimizers import TrainOptimizers
@@ -41,6 +43,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         KerasToTpuModel,
         TpuStrategy,
         StrategyRun,
+        SessionDevices,
         TpuAddress,
         TrainOptimizers,
         OptimizerArguments,
@@ -59,6 +62,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         NumpyAliases,
         OldDistutils,
         MovedNames,
+        Activations,
         BatchSizes,
         RefusedNames,
     )

@@ -29,13 +29,8 @@ class Context:
     """What is known beside the text.
 
         Attributes:
-    <<<<<<< HEAD
-            names: Name to the dotted path that it was imported as.
-            functions: Names of functions that return data when they are called without arguments; no generator functions.
-    =======
             names: Name to the dotted path that it was imported as; "" for what the notebook defines itself.
-            functions: Names of functions that can be called without arguments.
-    >>>>>>> h-fx-migrate2
+        functions: Names of functions that return data when they are called without arguments; no generator functions.
             saved: Names of weight files that earlier cells save.
             exists: Says whether a file is there.
             sets_rate: Whether other cells set an optimizer's learning rate, or have a callback that does.

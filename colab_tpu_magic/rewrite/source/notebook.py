@@ -12,7 +12,8 @@ from .magic_lines import hide
 from .result import MigratedSource, Rewrote
 
 CONNECT = "%load_ext colab_tpu_magic\n%tpu_connect"
-INSTALL = "%pip install -q colab-tpu-magic"
+INSTALL = "# Not installed yet? The package is in no index: type %pip install . in the folder of a clone of it."
+REFUSED = "# %tpu_migrate: this cell holds what cannot be carried over."
 _TRAINS = re.compile(r"\.(?:fit|evaluate|predict)\s*\(")
 _OUR_CELL = re.compile(r"\s*%%tpu_")
 _SOURCE = "docs/magics.md"
@@ -24,6 +25,7 @@ def migrate_notebook(
     """Change a notebook of nbformat 4 in place.
 
     Cell ids, metadata and text cells stay; outputs and execution counts of code cells are taken out.
+    A cell with what cannot be carried over gets a comment that says so and what to do.
     A cell that connects is put before the first code cell, and ``%%tpu_fit`` above each cell that
     trains, unless they are there.
 
@@ -31,19 +33,18 @@ def migrate_notebook(
         notebook: The notebook as JSON gives it.
 
     Returns:
-        What was done to each cell, by its number from 1 among all cells of the old notebook, and what was added.
+        What was done to each cell, by its number from 1 among the code cells of the new notebook, and what was added.
     """
     cells = notebook["cells"]
-    texts = ["".join(cell.get("source", "")) for cell in cells]
-    code = [text for cell, text in zip(cells, texts) if cell.get("cell_type") == "code"]
+    code_cells = [cell for cell in cells if cell.get("cell_type") == "code"]
+    code = ["".join(cell.get("source", "")) for cell in code_cells]
     whole = _context(code)
     done: list[tuple[int, MigratedSource]] = []
     added: list[Rewrote] = []
-    for number, (cell, text) in enumerate(zip(cells, texts), 1):
-        if cell.get("cell_type") != "code":
-            continue
+    connects = bool(code) and not any("load_ext colab_tpu_magic" in text for text in code)
+    for number, (cell, text) in enumerate(zip(code_cells, code), 2 if connects else 1):
         result = migrate_source(text, whole)
-        new = result.text
+        new = _told(result)
         if _TRAINS.search(_python(new)) and not _OUR_CELL.match(new):
             new = f"%%tpu_fit\n{new}"
             added.append(Rewrote(number, "tpu-fit", "", "%%tpu_fit", _FIT_WHY, _SOURCE))
@@ -52,10 +53,10 @@ def migrate_notebook(
         cell["source"] = new.splitlines(keepends=True) if isinstance(cell.get("source"), list) else new
         cell["outputs"], cell["execution_count"] = [], None
     notebook.get("metadata", {}).pop("widgets", None)  # the state of outputs that are gone
-    if code and not any("load_ext colab_tpu_magic" in text for text in code):
+    if connects:
         place = next(index for index, cell in enumerate(cells) if cell.get("cell_type") == "code")
         cells.insert(place, _connect_cell(notebook))
-        added.insert(0, Rewrote(place + 1, "connect", "", CONNECT, _CONNECT_WHY, _SOURCE))
+        added.insert(0, Rewrote(1, "connect", "", CONNECT, _CONNECT_WHY, _SOURCE))
     return tuple(done), tuple(added)
 
 
@@ -63,12 +64,27 @@ _FIT_WHY = "A cell that trains runs on the accelerator with this line above it."
 _CONNECT_WHY = "The accelerator is connected once, before Keras is imported: it decides which backend trains."
 
 
+def _told(result: MigratedSource) -> str:
+    """Return the text of today, with a comment at its top on what cannot be carried over."""
+    if not result.refusals or REFUSED in result.text:
+        return result.text
+    comment = [REFUSED]
+    told = {(one.why, one.instead): one for one in reversed(result.refusals)}
+    for why, instead in reversed(told):
+        names = dict.fromkeys(" ".join(one.name.split()) for one in result.refusals if one.why == why)
+        comment += [f"# {', '.join(names)}: {why}", f"#   {instead}"]
+    first, newline, rest = result.text.partition("\n")
+    if first.startswith("%%"):
+        return "\n".join([first, *comment, rest]) if newline else result.text
+    return "\n".join([*comment, result.text])
+
+
 def _connect_cell(notebook: dict[str, Any]) -> dict[str, Any]:
     cell: dict[str, Any] = {"cell_type": "code"}
     if notebook.get("nbformat_minor", 0) >= 5:
         taken = {one.get("id") for one in notebook["cells"]}
         cell["id"] = next(name for n in range(len(taken) + 1) if (name := f"tpu-connect{n or ''}") not in taken)
-    lines = f"# {INSTALL}\n{CONNECT}".splitlines(keepends=True)
+    lines = f"{INSTALL}\n{CONNECT}".splitlines(keepends=True)
     return cell | {"metadata": {}, "execution_count": None, "outputs": [], "source": lines}
 
 

@@ -22,6 +22,8 @@ _OLD = re.compile(
     r"|make_(?:one_shot|initializable)_iterator|batch_and_drop_remainder|get_session|learning_phase|tensorflow_backend"
     r"|steps_per_execution|\bto_(?:float|double|u?int\d+|bfloat16|complex\d+)\b|\bperiod\s*=|\.compile\([^\]]{0,200}?,\s*[\[(]"
     r"|\.compile\([^\n]*,\s*['\"][^'\"\n]*['\"]\s*,\s*['\"]"
+    r"|\b(?:tf|tensorflow)\.(?:nn\.|math\.)?(?:[egs]?elu|relu6?|leaky_relu|silu|swish|sigmoid|tanh"
+    r"|(?:log_)?softmax|softplus|softsign)\s*[,)\n]"
     r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b"
 )
 

@@ -12,6 +12,8 @@ REFUSED = [
     ("tf.estimator.train_and_evaluate(a, b, c)", "tf.estimator.train_and_evaluate", "model.fit"),
     ("config = tf.contrib.tpu.RunConfig()", "tf.contrib.tpu.RunConfig", "model.fit"),
     ("with tf.Session() as s:\n    pass", "tf.Session", "keras.layers"),
+    ("with tf.Session() as s:\n    print(s.list_devices(), s.run(x))", "tf.Session", "keras.layers"),
+    ("s = tf.Session()", "tf.Session", "keras.layers"),
     ("x = tf.placeholder(tf.float32, [None, 3])", "tf.placeholder", "keras.layers"),
     ("x = tf.compat.v1.placeholder(tf.float32)", "tf.compat.v1.placeholder", "keras.layers"),
     ("h = tf.layers.dense(x, 10)", "tf.layers.dense", "keras.layers"),
