@@ -19,6 +19,7 @@ def cell_text(cell: Cell, kept: list[ast.stmt], whole: bool, edits: list[Edit], 
         edits: Changes to make in them.
         ours: Names under which the notebook knows this package.
     """
+    whole = whole and len(ast.parse(cell.text).body) == len(cell.tree.body)  # not where it was cut
     source = Source(cell.text)
     edited = [edit.start for edit in edits]
     gone: list[ast.stmt] = []
