@@ -28,12 +28,12 @@ RATE_CALLBACKS = ("LearningRateScheduler", "ReduceLROnPlateau")
 class Context:
     """What is known beside the text.
 
-        Attributes:
-            names: Name to the dotted path that it was imported as; "" for what the notebook defines itself.
-        functions: Names of functions that return data when they are called without arguments; no generator functions.
-            saved: Names of weight files that earlier cells save.
-            exists: Says whether a file is there.
-            sets_rate: Whether other cells set an optimizer's learning rate, or have a callback that does.
+    Attributes:
+        names: Name to the dotted path that it was imported as; "" for what the notebook defines itself.
+    functions: Names of functions that return data when they are called without arguments; no generator functions.
+        saved: Names of weight files that earlier cells save.
+        exists: Says whether a file is there.
+        sets_rate: Whether other cells set an optimizer's learning rate, or have a callback that does.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: dict(USUAL_NAMES))
