@@ -130,7 +130,7 @@ def test_every_trap_of_the_data_is_tested_here():
         (np.where(Y == 0, -1, 1), keras.losses.SparseCategoricalCrossentropy(ignore_class=-1), True),
         (Y - 1, keras.losses.SparseCategoricalCrossentropy(), False),
         (Y, "categorical_crossentropy", False),
-        (Y, "mse", True),
+        (one_hot(), "mse", True),
     ],
 )
 def test_labels_are_compared_with_the_loss_in_each_of_its_forms(labels, loss, ok):
@@ -183,8 +183,8 @@ def test_a_dataset_of_single_rows_is_a_note_and_its_first_axis_is_no_batch():
     images = keras.Sequential([keras.Input((28, 28)), keras.layers.Flatten(), keras.layers.Dense(2)])
     images.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     data = tf.data.Dataset.from_tensor_slices((np.zeros((160, 28, 28), "float32"), np.zeros(160, "int32")))
-    for model, single in ((images, data), (dense(), dataset(tf))):
-        (finding,) = tpu.check(model, single).findings
+    for model, data_of_rows in ((images, data), (dense(), dataset(tf))):
+        (finding,) = tpu.check(model, data_of_rows).findings
         assert (finding.trap, finding.severity) == ("single-rows", "note")
         assert "%%tpu_fit batches them" in finding.message
     assert tpu.check(images, data.batch(32)).ok

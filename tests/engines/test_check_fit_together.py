@@ -77,7 +77,6 @@ def test_what_cannot_train_is_an_error_with_both_shapes_and_the_line_to_type(mod
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.keras_floor
 def test_a_model_of_any_form_that_trains_is_not_named_and_not_changed(name):
     make, kind = MODELS[name]
     model = make()
