@@ -87,8 +87,8 @@ def _context(code: list[str]) -> Context:
     import libcst as cst
 
     from .input_functions import InputFunctions
-    from .optimizer_arguments import sets_rate
     from .names import names_in
+    from .optimizer_arguments import sets_rate
     from .web_text import repair
     from .weight_files import WeightFiles
 
