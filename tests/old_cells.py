@@ -487,6 +487,32 @@ OLD_CELLS = (
         "opt.learning_rate == 0.5",
     ),
     OldCell(
+        "metrics by position, steps per execution, period",
+        "model.compile('sgd', 'sparse_categorical_crossentropy', ['accuracy'], experimental_steps_per_execution=2)\n"
+        "saver = keras.callbacks.ModelCheckpoint(folder + '/ck.h5', period=1, monitor='loss')\n"
+        "h = model.fit(x, y, callbacks=[saver])\n"
+        "m = keras.models.load_model(folder + '/ck.h5')\n"
+        "classes = m.predict_classes(x[:16])\n"
+        "whole = tf.to_int32([1.5])\n",
+        "model.compile('sgd', 'sparse_categorical_crossentropy', metrics=['accuracy'], steps_per_execution=2)\n"
+        "saver = keras.callbacks.ModelCheckpoint(folder + '/ck.h5', monitor='loss')\n"
+        "h = model.fit(x, y, callbacks=[saver])\n"
+        "m = keras.models.load_model(folder + '/ck.h5')\n"
+        "classes = m.predict(x[:16]).argmax(axis=-1)\n"
+        "whole = tf.cast([1.5], tf.int32)\n",
+        "'accuracy' in h.history and classes.shape == (16,) and int(whole[0]) == 1",
+    ),
+    OldCell(
+        "decay under a callback that sets the rate",
+        "opt = keras.optimizers.RMSprop(lr=1e-3, decay=1e-6)\n"
+        "model.compile(opt, 'sparse_categorical_crossentropy')\n"
+        "model.fit(x, y, callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.25)])\n",
+        "opt = keras.optimizers.RMSprop(learning_rate=1e-3)\n"
+        "model.compile(opt, 'sparse_categorical_crossentropy')\n"
+        "model.fit(x, y, callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.25)])\n",
+        "trained() and float(opt.learning_rate) == 0.25",
+    ),
+    OldCell(
         "a cell copied from a page",
         "def double(v):\nw = v * 2\nreturn w\n\nprint(“it’s”, double(3), ‘a “b”’)\u00a0# ‘done’\n",
         "def double(v):\n    w = v * 2\n    return w\n\nprint(\"it’s\", double(3), 'a “b”') # ‘done’\n",

@@ -121,7 +121,7 @@ class OwnMethods(cst.CSTVisitor):
     def is_model(self, receiver: cst.BaseExpression) -> bool:
         """Return whether something is known to be a Keras model."""
         name = dotted(receiver)
-        return bool(name) and name in self.models and name not in self.own
+        return bool(name) and name in self.models
 
     def _is_model(self, maker: cst.BaseExpression) -> bool:
         name, path = dotted(maker), keras_path(path_of(maker, self.names))
