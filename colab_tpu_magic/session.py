@@ -205,6 +205,7 @@ def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
         options: How its fits would be prepared.
 
     Raises:
+        OptionError: The quotes in it are those of a web page.
         SyntaxError: As the cell alone would.
     """
     __tracebackhide__ = True
@@ -212,7 +213,16 @@ def check_cell(text: str, shell: Any, options: FitOptions) -> Report:
     from .checking.runtime import runtime_or_finding
     from .checking.text import check_text
 
-    before = check_text(text)
+    try:
+        before = check_text(text)
+    except SyntaxError as error:
+        if not any(quote in text for quote in "‘’“”"):
+            raise
+        raise OptionError(
+            f"Line {error.lineno} of the cell is no Python: {error.msg}.",
+            expected="straight quotes; these were copied from a web page. %%tpu_fit puts them right as it runs the cell.",
+            type_next="%%tpu_migrate above the cell, and check the cell that it makes",
+        ) from None
     if before.not_looked_at:
         return before
     runtime, found = runtime_or_finding(current_runtime)

@@ -73,7 +73,7 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
 
     Raises:
         SyntaxError: As the cell alone would.
-        Exception: What the cell raises before its first fit and we cannot explain.
+        Exception: What the cell raises before its first fit, when we cannot explain it and its text shows nothing.
     """
     __tracebackhide__ = True
     looker = Looker(runtime, options)
@@ -86,7 +86,8 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
         try:
             cell.run(shell.user_ns)
         except Exception as error:
-            late.append(_stopped(error, line_of(error, cell.filename), bool(looker.calls)))
+            told = bool(looker.calls) or any(map(is_in_text, before.findings))
+            late.append(_stopped(error, line_of(error, cell.filename), told))
     if not looker.calls and not late:
         late.append(Finding(UNUSED, "note", looker.nothing_trained().splitlines()[0], "model.fit(x, y) in the cell"))
     found = [
@@ -102,7 +103,7 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
     return Report(merged(found), tuple(changes.values()), tuple(unseen))
 
 
-def _stopped(error: Exception, line: int | None, after_a_fit: bool) -> Finding:
+def _stopped(error: Exception, line: int | None, something_to_tell: bool) -> Finding:
     """Return the finding of a cell that ended in an error; raise one that nobody can explain."""
     __tracebackhide__ = True
     known = error if isinstance(error, TpuMagicError) else explain(error)
@@ -110,7 +111,7 @@ def _stopped(error: Exception, line: int | None, after_a_fit: bool) -> Finding:
         said = refusal(known)
         place = f"Line {line}: " if line else ""
         return Finding(STOPPED, "error", f"{place}{said.message}", said.type_next)
-    if not after_a_fit:
+    if not something_to_tell:
         raise error
     first = (str(error).strip().splitlines() or [""])[0][:200]
     return Finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -66,8 +66,22 @@ class Feed:
     last: int | None = None
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
+    _running: Generator[Batch] | None = None
 
     def __iter__(self) -> Iterator[Batch]:
+        """Return a fresh iterator over the batches."""
+        self._running = self._batches()
+        return self._running
+
+    def close(self) -> None:
+        """End the threads that read ahead, also where an error still holds the iterator."""
+        if self._running is not None:
+            try:
+                self._running.close()
+            except ValueError:  # a thread of tf.data is inside it, and lets go of it by itself
+                pass
+
+    def _batches(self) -> Generator[Batch]:
         """Yield the batches; keep what the data raised."""
         self.batches_given, self.last = 0, None
         batches = self._once() if self.once else self._ahead()

@@ -33,6 +33,7 @@ from .legacy_keras import watching_legacy_models
 from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, warn_of_shares
 from .recipe import recipe_of
 from .run import Run
+from .settings import held_attribute
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
@@ -227,7 +228,11 @@ class Interceptor:
         if self._moves:
             self._remember(model)
             self.runtime.engine.place(model)
-        with self.runtime.engine.calling(model, self._moves):
+        wanted = (
+            self.runtime.engine.jit_compile if self._replicas > 1 and "jit-compile" not in self.options.no else None
+        )
+        jit = None if bool(model.jit_compile) == wanted else wanted
+        with held_attribute(model, "jit_compile", jit), self.runtime.engine.calling(model, self._moves):
             yield
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:

@@ -145,6 +145,9 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
         raise
     finally:
         usage.close()
+        for opened in (feed, validation):
+            if opened is not None:
+                opened.close()
         run.phase = "done"
         run.duration_seconds = time.perf_counter() - run.started
         own_history = getattr(getattr(model, "history", None), "history", None)

@@ -18,15 +18,16 @@ POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 def fit_settings(prepared: PreparedFit, control: Control) -> Iterator[None]:
     """Hold jit_compile, steps per execution, precision and learning rate for the length of a fit."""
     model = prepared.request.model
-    with _attribute(model, "jit_compile", prepared.jit_compile):
-        with _attribute(model, "steps_per_execution", prepared.steps_per_execution):
+    with held_attribute(model, "jit_compile", prepared.jit_compile):
+        with held_attribute(model, "steps_per_execution", prepared.steps_per_execution):
             with _precision(model, prepared.precision), _rate(prepared, control):
                 with divided_gradients(model, prepared.gradient_divisor):
                     yield
 
 
 @contextmanager
-def _attribute(model: Any, name: str, value: Any) -> Iterator[None]:
+def held_attribute(model: Any, name: str, value: Any) -> Iterator[None]:
+    """Hold an attribute that the compiled step functions depend on; None leaves it."""
     before = getattr(model, name)
     if value is None or value == before:
         yield

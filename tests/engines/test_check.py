@@ -9,6 +9,7 @@ from dataclasses import replace
 import keras
 import numpy as np
 import pytest
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import colab_tpu_magic as tpu
@@ -363,3 +364,15 @@ def test_a_line_checks_names_or_a_call_and_lists_rules_when_asked(shell, capsys)
     assert "input-pipeline" not in capsys.readouterr().out
     shell.run_line_magic("tpu_check", "wrong x y".replace("wrong", "tpu"))
     assert "is no Keras 3 model" in capsys.readouterr().out
+
+
+def test_a_cell_that_stops_before_its_fit_still_shows_what_its_text_does(shell, capsys):
+    cell = "save = keras.callbacks.ModelCheckpoint('best.keras', save_freq=100)\nnobody_knows_this"
+    shell.run_cell_magic("tpu_check", "", cell)
+    told = capsys.readouterr().out
+    assert "save_freq" in told and "NameError: name 'nobody_knows_this' is not defined" in told
+
+
+def test_quotes_of_a_web_page_are_named(shell):
+    with pytest.raises(UsageError, match="(?s)Line 2 of the cell is no Python.*%%tpu_migrate"):
+        shell.run_cell_magic("tpu_check", "", "name = ‘digits’")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import keras
@@ -56,6 +57,17 @@ def test_exception_in_a_callback_leaves_a_usable_model(hook, call):
     assert cell.runs[0].status == "failed"
     assert cell.runs[0].error == "RuntimeError: callback failed"
     usable(model)
+
+
+def test_threads_that_read_ahead_end_with_the_fit_while_its_error_is_kept():
+    x, y = rows(640)
+    with pytest.raises(RuntimeError, match="callback failed") as kept, training():
+        dense().fit(x, y, epochs=3, callbacks=[Raises("on_train_batch_end", 2)])
+    until = time.monotonic() + 5
+    while any(thread.name == "tpu-feed" for thread in threading.enumerate()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert kept.value.__traceback__ is not None
+    assert [thread for thread in threading.enumerate() if thread.name == "tpu-feed"] == []
 
 
 class Interrupts(keras.callbacks.Callback):

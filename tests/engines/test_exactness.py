@@ -149,3 +149,15 @@ def test_several_outputs_are_each_cut_to_the_rows():
     home = model.predict(x, verbose=0)
     for name in ("a", "b"):
         np.testing.assert_allclose(there[name], home[name], atol=1e-6)
+
+
+@pytest.mark.only("tensorflow")
+def test_model_that_is_compiled_by_xla_is_evaluated_and_predicts_on_replicas():
+    x, y = rows(64)
+    model = dense()
+    model.compile("adam", "sparse_categorical_crossentropy", jit_compile=True)
+    expected, answers = model.evaluate(x, y, verbose=0), model.predict(x, verbose=0)
+    with training():
+        assert model.evaluate(x, y, verbose=0) == pytest.approx(expected, rel=1e-5)
+        np.testing.assert_allclose(model.predict(x, verbose=0), answers, rtol=1e-5)
+    assert model.jit_compile is True
