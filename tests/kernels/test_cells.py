@@ -175,7 +175,7 @@ def test_error_of_a_callback_ends_the_fit_as_failed_and_the_model_stays_usable(j
         ("--batch-size many", "--batch-size auto"),
         ("--no batchsize", "--no batch-size"),
         ("--epochs -3", "--epochs 1"),
-        ("--precision float8", "--precision keep"),
+        ("--precision float8", "--precision float32"),
     ],
 )
 def test_wrong_option_is_one_message_and_runs_nothing(jax_kernel, line, hint):
