@@ -226,7 +226,7 @@ def test_a_generator_is_refused_with_one_message():
         ({"batch_size": -1}, "--batch-size auto"),
         ({"learning_rate": 0.0}, "--learning-rate auto"),
         ({"learning_rate": float("nan")}, "--learning-rate auto"),
-        ({"precision": "float16"}, "--precision float32"),
+        ({"precision": "float16"}, "--precision bfloat16"),
         ({"seed": -1}, "--seed 0"),
     ],
 )
