@@ -94,6 +94,9 @@ class Kernel:
             result.take(message)
         result.seconds = time.monotonic() - started
         reply = self._reply(timeout)
+        if reply.get("status") == "aborted":
+            # After an error a kernel drops what comes before it has looked at its queue (ipykernel 6.17).
+            return self.run(code, timeout, check)
         result.pager = "\n".join(
             page["data"].get("text/plain", "") for page in reply.get("payload", []) if "data" in page
         )
