@@ -15,7 +15,7 @@ PACKAGE := $(shell find colab_tpu_magic -name '*.py' -o -name py.typed)
 MADE_BY := setup.cfg setup.py pyproject.toml
 
 # The two test environments are made at the same time.
-MAKEFLAGS += --jobs=2 --output-sync=target
+MAKEFLAGS += --jobs=2
 
 .PHONY: demo test test-matrix check format reference clean
 .DELETE_ON_ERROR:
