@@ -131,6 +131,7 @@ class Feed:
             return self.waits.watched(batches)
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
         if self.gathers and isinstance(batches, Gathered):
+            batches.ring.be_copied()
             return prefetched(batches, self.prefetch, threading.Event())
         return batches
 
