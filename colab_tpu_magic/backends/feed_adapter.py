@@ -53,8 +53,7 @@ class FeedAdapter(DataAdapter):
         dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-        # A tensor of the CPU lies in the feed's own memory: one with the step, one here, one being gathered.
-        return dataset.prefetch(1 if self.feed.gathers else 2).with_options(options)
+        return dataset.prefetch(2).with_options(options)
 
     @property
     def num_batches(self) -> int | None:

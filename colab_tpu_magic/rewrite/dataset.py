@@ -38,7 +38,6 @@ def training_feed(
                 batch_size,
                 None,
                 prefetch,
-                gathers=prefetch > 0,
             )
         passes = iter(range(2**62))
 
@@ -54,7 +53,6 @@ def training_feed(
             None,
             -(-source.rows // batch_size),
             prefetch,
-            gathers=prefetch > 0,
         )
     stream = source
     as_they_come = not full and batch_size == stream.batch_size

@@ -40,7 +40,6 @@ class Feed:
         shapes: The different shapes of batches met, at most a hundred.
         free_axes: Of each flattened array, the axes whose length may differ from batch to batch; empty for none.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
-        gathers: Whether rows are gathered ahead by threads of its own, whichever backend reads them.
         look_ahead: Give each batch only when the next is there or the pass has ended, so that `end_before` knows the last.
         last: Batches of the pass, known when the last is given and `look_ahead` is on.
     """
@@ -61,7 +60,6 @@ class Feed:
     shapes: set[Any] = field(default_factory=set)
     cut: bool = False
     free_axes: tuple[tuple[int, ...], ...] = ()
-    gathers: bool = False
     look_ahead: bool = False
     last: int | None = None
     _replay: list[Batch] = field(default_factory=list)
@@ -130,9 +128,8 @@ class Feed:
                 return prefetched(batches, self.prefetch, self.interrupted, self.waits)
             return self.waits.watched(batches)
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
-        if self.gathers and isinstance(batches, Gathered):
+        if isinstance(batches, Gathered):
             batches.ring.be_copied()
-            return prefetched(batches, self.prefetch, threading.Event())
         return batches
 
     def _once(self) -> Iterator[Batch]:

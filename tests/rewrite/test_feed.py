@@ -180,7 +180,7 @@ def test_thread_of_a_feed_ends_when_nobody_reads_it_any_more():
     deadline = time.monotonic() + 10
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_feed_holds_only_a_few_batches_ahead():
