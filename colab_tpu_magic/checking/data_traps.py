@@ -8,32 +8,18 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..rewrite.finding import Finding, Severity
+from ..rewrite.finding import Finder, Finding
 from ..rewrite.forms.tf_rows import gives_single_rows
 
 GIB = 2**30
 
 
-class DataTrap:
-    """One thing that a dataset shows by itself.
-
-    Attributes:
-        id: Its name in findings.
-        title: A few words naming it.
-        source: Where the knowledge comes from.
-    """
-
-    id: str
-    title: str
-    source: str
+class DataTrap(Finder):
+    """One thing that a dataset shows by itself."""
 
     def look(self, data: Any, model: Any) -> list[Finding]:
         """Return what is found; an empty list when all is well. Nothing is read of the data."""
         raise NotImplementedError
-
-    def finding(self, severity: Severity, message: str, type_next: str = "") -> Finding:
-        """Return a finding of this trap."""
-        return Finding(self.id, severity, message, type_next, self.source)
 
 
 class SingleRows(DataTrap):

@@ -7,29 +7,15 @@ from ..backends.advice import reconnect, tpu_held
 from ..backends.base import TPU, Runtime
 from ..backends.versions import TENSORFLOW_WHEELS, version_warnings
 from ..hardware.environment import Environment
-from ..rewrite.finding import Finding, Severity
+from ..rewrite.finding import Finder, Finding
 
 
-class EnvironmentTrap:
-    """One thing that the machine shows.
-
-    Attributes:
-        id: Its name in findings.
-        title: A few words naming it.
-        source: Where the knowledge comes from.
-    """
-
-    id: str
-    title: str
-    source: str
+class EnvironmentTrap(Finder):
+    """One thing that the machine shows."""
 
     def look(self, environment: Environment, runtime: Runtime | None) -> list[Finding]:
         """Return what is found; an empty list when all is well."""
         raise NotImplementedError
-
-    def finding(self, severity: Severity, message: str, type_next: str = "") -> Finding:
-        """Return a finding of this trap."""
-        return Finding(self.id, severity, message, type_next, self.source)
 
 
 class WrongWheel(EnvironmentTrap):

@@ -46,8 +46,8 @@ LESSONS: dict[str, tuple[str, ...]] = {
         "needed as it is with float16.",
     ),
     "input-pipeline": (
-        "A TPU computes a small batch in a millisecond. If the host begins to gather the next batch only then, the TPU "
-        "waits as long again; if it gathers the next one meanwhile, nobody waits.",
+        "Say that a step takes as long as gathering its batch. If the host begins to gather the next batch only when the "
+        "step is done, the TPU waits half of the time; if it gathers the next one meanwhile, nobody waits.",
         "Picking rows one by one is slow, too: a shuffled list of row numbers and one gather for the whole batch does "
         "the same several times as fast. The shuffle goes over all rows, not over a small buffer of them.",
     ),

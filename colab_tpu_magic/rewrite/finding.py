@@ -32,3 +32,21 @@ class Finding:
     def sentence(self) -> str:
         """The message with the line to type, as one text."""
         return f"{self.message} Type: {self.type_next}" if self.type_next else self.message
+
+
+class Finder:
+    """What every trap has, whatever it looks at; who inherits adds its `look`.
+
+    Attributes:
+        id: Its name in findings.
+        title: A few words naming it.
+        source: Where the knowledge comes from, with a date where it is a fact about a runtime.
+    """
+
+    id: str
+    title: str
+    source: str
+
+    def finding(self, severity: Severity, message: str, type_next: str = "") -> Finding:
+        """Return a finding of this trap."""
+        return Finding(self.id, severity, message, type_next, self.source)

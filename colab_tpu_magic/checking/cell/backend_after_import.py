@@ -37,7 +37,7 @@ class BackendAfterImport(CellTrap):
             return []
         now = f"Keras is imported with the {loaded} backend" if loaded else "Keras is imported above"
         message = f"{VARIABLE} is set to {value}, and {now}, which it keeps until the kernel restarts."
-        return [self.finding("warning", node, message, f"%tpu_connect --restart --backend {value}")]
+        return [self.finding_at("warning", node, message, f"%tpu_connect --restart --backend {value}")]
 
 
 def _chosen(node: ast.AST) -> str | None:

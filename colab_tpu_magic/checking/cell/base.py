@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...hardware.environment import Environment
-from ...rewrite.finding import Finding, Severity
+from ...rewrite.finding import Finder, Finding, Severity
 
 FIRST_LINE = 2
 """Line of the notebook's cell on which the first line below the magic stands."""
@@ -101,23 +101,13 @@ def text_of(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-class CellTrap:
-    """One thing that the text of a cell shows.
-
-    Attributes:
-        id: Its name in findings.
-        title: A few words naming it.
-        source: Where the knowledge comes from.
-    """
-
-    id: str
-    title: str
-    source: str
+class CellTrap(Finder):
+    """One thing that the text of a cell shows."""
 
     def look(self, cell: CellText) -> list[Finding]:
         """Return what is found; an empty list when all is well."""
         raise NotImplementedError
 
-    def finding(self, severity: Severity, node: ast.AST, message: str, type_next: str = "") -> Finding:
+    def finding_at(self, severity: Severity, node: ast.AST, message: str, type_next: str = "") -> Finding:
         """Return a finding of this trap, with its line."""
-        return Finding(self.id, severity, f"Line {getattr(node, 'lineno', 0)}: {message}", type_next, self.source)
+        return self.finding(severity, f"Line {getattr(node, 'lineno', 0)}: {message}", type_next)

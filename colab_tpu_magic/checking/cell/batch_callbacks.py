@@ -29,13 +29,13 @@ class BatchCallbacks(CellTrap):
                 hook = next((part for part in node.body if getattr(part, "name", "") in HOOKS), None)
                 if hook is not None:
                     message = f"{node.name}.{getattr(hook, 'name', '')} runs after every step, and the next step waits for it."
-                    found.append(self.finding("note", hook, message, "def on_epoch_end(self, epoch, logs=None):"))
+                    found.append(self.finding_at("note", hook, message, "def on_epoch_end(self, epoch, logs=None):"))
         for call, name in cell.calls():
             if name.endswith("LambdaCallback") and any(keyword.arg in HOOKS for keyword in call.keywords):
                 message = "the LambdaCallback runs after every step, and the next step waits for it."
-                found.append(self.finding("note", call, message, "LambdaCallback(on_epoch_end=...)"))
+                found.append(self.finding_at("note", call, message, "LambdaCallback(on_epoch_end=...)"))
             frequency = argument(call, "save_freq")
             if name.endswith("ModelCheckpoint") and isinstance(getattr(frequency, "value", None), int):
                 message = "save_freq as a number counts batches, and the batch size may change for the TPU."
-                found.append(self.finding("note", call, message, 'ModelCheckpoint(..., save_freq="epoch")'))
+                found.append(self.finding_at("note", call, message, 'ModelCheckpoint(..., save_freq="epoch")'))
         return found

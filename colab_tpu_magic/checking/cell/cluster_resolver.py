@@ -22,7 +22,7 @@ class ClusterResolver(CellTrap):
         message = "TPUClusterResolver() without a name ends in 'Please provide a TPU Name to connect to' on today's TPU machines. Delete the block: %tpu_connect does its work."
         type_next = "%tpu_connect"
         return [
-            self.finding("error", call, message, type_next)
+            self.finding_at("error", call, message, type_next)
             for call, name in cell.calls()
             if name.endswith("TPUClusterResolver")
             and ((not call.args and not call.keywords) or text_of(argument(call, "tpu", 0)) == "")

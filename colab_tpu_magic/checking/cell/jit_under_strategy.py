@@ -27,7 +27,7 @@ class JitUnderStrategy(CellTrap):
             "jit_compile=True under TPUStrategy ends in 'could not find registered transfer manager for platform Host'."
         )
         return [
-            self.finding("error", call, message, "model.compile(..., jit_compile=False)")
+            self.finding_at("error", call, message, "model.compile(..., jit_compile=False)")
             for call, name in cell.calls()
             if name.endswith("compile") and _is_true(argument(call, "jit_compile"))
         ]

@@ -25,4 +25,4 @@ class MissingTensorflow(CellTrap):
             return []
         found = [node for node, name in cell.imports() if name.partition(".")[0] == "tensorflow"]
         message = "TensorFlow is imported, and it is not installed here; Keras 3 on JAX trains the same code."
-        return [self.finding("error", node, message, "import keras") for node in found[:1]]
+        return [self.finding_at("error", node, message, "import keras") for node in found[:1]]

@@ -43,5 +43,5 @@ class OldFileNames(CellTrap):
             message = f"{last}({file!r}): Keras 3 refuses this name, and wants one that ends in {wanted}."
             if legacy:
                 message = f"{last}({file!r}): Keras 3 calls this format legacy; its own ends in {wanted}."
-            found.append(self.finding("note" if legacy else "warning", call, message, f'{last}("{new}")'))
+            found.append(self.finding_at("note" if legacy else "warning", call, message, f'{last}("{new}")'))
         return found

@@ -37,7 +37,7 @@ class OutsideScope(CellTrap):
             return []
         call, name = min(out, key=lambda one: one[0].lineno)
         message = f"{name.lstrip('.')}(…) stands outside strategy.scope(), and the rest of the model inside it. Below %%tpu_fit no scope is needed."
-        return [self.finding("warning", call, message, "%%tpu_fit")]
+        return [self.finding_at("warning", call, message, "%%tpu_fit")]
 
 
 def _is_scope(item: ast.withitem) -> bool:

@@ -21,7 +21,7 @@ class PythonImages(CellTrap):
         """Look for ImageDataGenerator."""
         message = "ImageDataGenerator makes images one by one in Python, and the device waits for it; Keras calls it deprecated."
         return [
-            self.finding("note", call, message, "keras.utils.image_dataset_from_directory(folder)")
+            self.finding_at("note", call, message, "keras.utils.image_dataset_from_directory(folder)")
             for call, name in cell.calls()
             if name.endswith("ImageDataGenerator")
         ]

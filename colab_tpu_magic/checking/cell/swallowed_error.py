@@ -37,7 +37,7 @@ class SwallowedError(CellTrap):
             for handler in node.handlers:
                 if _hides(handler):
                     message = "the except clause hides that the TPU could not be used, and the cell goes on without it; %tpu_connect says what trains."
-                    found.append(self.finding("warning", handler, message, "%tpu_connect"))
+                    found.append(self.finding_at("warning", handler, message, "%tpu_connect"))
                     break
         return found
 

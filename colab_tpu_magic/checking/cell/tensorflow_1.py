@@ -49,6 +49,6 @@ class TensorFlow1(CellTrap):
         for pattern, message, type_next in KINDS:
             for node, name in names:
                 if pattern.search(name):
-                    found.append(self.finding("error", node, f"{name}: {message}", type_next))
+                    found.append(self.finding_at("error", node, f"{name}: {message}", type_next))
                     break
         return found

@@ -26,4 +26,4 @@ class TpuNode(CellTrap):
             "the code looks for a TPU node at a network address; there are none any more. The TPU is in this machine, "
             "which also reads local files ([local])."
         )
-        return [self.finding("error", found[0], message, "%tpu_connect")]
+        return [self.finding_at("error", found[0], message, "%tpu_connect")]

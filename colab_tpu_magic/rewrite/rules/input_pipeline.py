@@ -38,7 +38,8 @@ class InputPipeline(Rule):
                 "rows picked as Keras does",
                 "all rows shuffled" if prepared.request.shuffle else "rows in order",
             )
-            after = f"{order}, gathered in bulk ahead, at most {SLOTS} batches in memory"
+            ahead = "2 batches ahead" if runtime.engine.step_takes_batches else f"at most {SLOTS} batches in memory"
+            after = f"{order}, gathered in bulk, {ahead}"
         else:
             form, remark, prepared = prepared.data.form, prepared.data.remark, self._read(prepared)
             before = f"{form} as it is"
