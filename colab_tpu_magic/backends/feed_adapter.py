@@ -50,10 +50,17 @@ class FeedAdapter(DataAdapter):
         # tf.data takes a list for one array of several rows; Keras too hands it tuples.
         tuples = keras.tree.lists_to_tuples
         signature = tuples(keras.tree.pack_sequence_as(self.feed.example, specs))
-        dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
+        if self.feed.block > 1:
+            # A call of Python costs more than gathering a small batch. Unlike `unbatch`, slices are no copies.
+            blocks = keras.tree.map_structure(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), signature)
+            dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed.blocks()), output_signature=blocks)
+            dataset = dataset.flat_map(lambda *block: tf.data.Dataset.from_tensor_slices(block))
+        else:
+            dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-        return dataset.prefetch(2).with_options(options)
+        # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
+        return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)
 
     @property
     def num_batches(self) -> int | None:

@@ -20,10 +20,10 @@ class Ring:
     A fresh batch of some megabytes costs a page fault for every 4 KiB, about as much as filling
     it, so memory is used again. When that is safe cannot be told from the outside: JAX on a CPU
     does not copy an array that begins at a multiple of 64 bytes, whatever ``may_alias`` says
-    (jax 0.7.2 and 0.10.2). It holds a reference to the array instead, and so does every view. So
-    the references are counted. ``tf.numpy_function`` does not copy such an array either, but a
-    process in which it took memory from here crashed in a thread of TensorFlow now and then
-    (tensorflow 2.21): `be_copied` gives it memory that it has to copy.
+    (jax 0.7.2 and 0.10.2), and neither does ``tf.numpy_function``. Both hold a reference to the
+    array instead, and so does every view. So the references are counted. (An object that gives
+    the memory back when it is destroyed would be told at once, but TensorFlow destroys arrays
+    where Python code must not run: it crashed.)
 
     Args:
         slots: Pieces of memory that can be lent at the same time.
@@ -36,11 +36,11 @@ class Ring:
         self._looking = threading.Lock()
         self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closed = False
-        self._shift = 0
 
-    def be_copied(self) -> None:
-        """Lend memory from now on that begins 8 bytes after a multiple of 64, which no backend takes as it is."""
-        self._shift = 8
+    @property
+    def size(self) -> int:
+        """Bytes of memory held, lent or not."""
+        return sum(map(len, self._pieces))
 
     def grow(self) -> None:
         """Let one more piece be lent."""
@@ -60,7 +60,7 @@ class Ring:
             wait: Wait for a free piece.
 
         Returns:
-            The bytes (8 further on after `be_copied`), or None when no piece is free and after `close`.
+            The bytes, or None when no piece is free and after `close`.
         """
         while not self._closed:
             lent = self._lend(size)
@@ -92,10 +92,10 @@ class Ring:
         return sys.getrefcount(self._pieces[at])
 
     def _part(self, at: int, size: int) -> np.ndarray:
-        if len(self._pieces[at]) < size + ALIGNMENT + self._shift:
-            self._pieces[at] = np.empty(size + ALIGNMENT + self._shift, np.uint8)
+        if len(self._pieces[at]) < size + ALIGNMENT:
+            self._pieces[at] = np.empty(size + ALIGNMENT, np.uint8)
         piece = self._pieces[at]
-        start = -piece.ctypes.data % ALIGNMENT + self._shift
+        start = -piece.ctypes.data % ALIGNMENT
         return piece[start : start + size]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .batches import even_pieces, index_batches, limited
 from .feed import Feed
-from .gather import Gathered
+from .gather import Gathered, block_of
 from .sources import ArraySource, Batch, Source, cast, rows_of
 
 
@@ -38,6 +38,7 @@ def training_feed(
                 batch_size,
                 None,
                 prefetch,
+                block=block_of(source, batch_size),
             )
         passes = iter(range(2**62))
 

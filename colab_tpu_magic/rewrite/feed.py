@@ -10,7 +10,7 @@ from typing import Any
 
 from .ahead import prefetched
 from .gather import Gathered
-from .sources import Batch
+from .sources import Batch, rows_of
 from .waits import Waits
 
 PREFETCH = 3
@@ -39,6 +39,7 @@ class Feed:
         waits: Counts how long the device waited for the batches.
         shapes: The different shapes of batches met, at most a hundred.
         free_axes: Of each flattened array, the axes whose length may differ from batch to batch; empty for none.
+        block: How many batches `blocks` gives at a time; 0 for a feed that cannot.
         cut: Whether a pass was ended early on purpose, so that what was made of it counts for nothing.
         look_ahead: Give each batch only when the next is there or the pass has ended, so that `end_before` knows the last.
         last: Batches of the pass, known when the last is given and `look_ahead` is on.
@@ -60,6 +61,7 @@ class Feed:
     shapes: set[Any] = field(default_factory=set)
     cut: bool = False
     free_axes: tuple[tuple[int, ...], ...] = ()
+    block: int = 0
     look_ahead: bool = False
     last: int | None = None
     _replay: list[Batch] = field(default_factory=list)
@@ -71,6 +73,11 @@ class Feed:
         self._running = self._batches()
         return self._running
 
+    def blocks(self) -> Iterator[Batch]:
+        """Return a fresh iterator over blocks of batches, ``(block, rows, ...)``; the last may be smaller."""
+        self._running = self._batches(in_blocks=True)
+        return self._running
+
     def close(self) -> None:
         """End the threads that read ahead, also where an error still holds the iterator."""
         if self._running is not None:
@@ -79,19 +86,19 @@ class Feed:
             except ValueError:  # a thread of tf.data is inside it, and lets go of it by itself
                 pass
 
-    def _batches(self) -> Generator[Batch]:
+    def _batches(self, in_blocks: bool = False) -> Generator[Batch]:
         """Yield the batches; keep what the data raised."""
         self.batches_given, self.last = 0, None
-        batches = self._once() if self.once else self._ahead()
+        batches = self._once() if self.once else self._ahead(in_blocks)
         if self.look_ahead:
             batches = self._knowing_the_last(batches)
         if self.waits.handing:
-            batches = self.waits.handed_over(batches)
+            batches = self.waits.handed_over(batches, rows_of if in_blocks else None)
         try:
             for batch in batches:
-                self.batches_given += 1
+                self.batches_given += rows_of(batch) if in_blocks else 1
                 if len(self.shapes) < MOST_SHAPES:
-                    self.shapes.add(shape_of(batch))
+                    self.shapes.add(shape_of(batch, in_blocks))
                 yield batch
                 del batch  # or it would live on while the next is made
         except (Exception, KeyboardInterrupt) as error:
@@ -121,16 +128,17 @@ class Feed:
         if self.last is not None and batch >= self.last:
             raise StopIteration
 
-    def _ahead(self) -> Iterator[Batch]:
+    def _ahead(self, in_blocks: bool = False) -> Iterator[Batch]:
         batches = self.open()
         if not self.waits.handing:
             if self.prefetch:
                 return prefetched(batches, self.prefetch, self.interrupted, self.waits)
             return self.waits.watched(batches)
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
-        if isinstance(batches, Gathered):
-            batches.ring.be_copied()
-        return batches
+        if not isinstance(batches, Gathered):
+            return batches
+        batches.block = self.block if in_blocks else 0
+        return prefetched(batches, self.prefetch, threading.Event()) if self.prefetch else batches
 
     def _once(self) -> Iterator[Batch]:
         """Read a source that cannot be rewound; a first batch, read to learn shapes, comes again."""
@@ -145,10 +153,11 @@ class Feed:
         self._single, self._replay = None, []
 
 
-def shape_of(batch: Any) -> Any:
-    """Return the shapes of a batch's arrays, something that can stand in a set."""
+def shape_of(batch: Any, in_blocks: bool = False) -> Any:
+    """Return the shapes of a batch's arrays, or of one in a block, something that can stand in a set."""
     if isinstance(batch, dict):
-        return tuple((name, shape_of(part)) for name, part in batch.items())
+        return tuple((name, shape_of(part, in_blocks)) for name, part in batch.items())
     if isinstance(batch, tuple | list):
-        return tuple(shape_of(part) for part in batch)
-    return getattr(batch, "shape", None)
+        return tuple(shape_of(part, in_blocks) for part in batch)
+    shape = getattr(batch, "shape", None)
+    return shape[1:] if in_blocks and shape else shape

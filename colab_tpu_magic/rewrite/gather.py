@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1 << 18
 # Small batches are gathered several in one go, as many as fit a piece.
 MOST_AT_ONCE = 32
+# Where a backend takes several batches at a time, because handing it one costs more than gathering a small one.
+BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ class Gathered:
         indices: Yields int arrays ``(batch,)``, the rows of each batch.
         ring: Where the batches lie.
 
+    Attributes:
+        block: Batches of the same size to give as one, ``(block, rows, ...)``, the last block smaller; 0 for each alone.
+
     Example:
         >>> from colab_tpu_magic.rewrite.sources import ArraySource
         >>> source = ArraySource((np.arange(4.0),), 4)
@@ -81,6 +86,7 @@ class Gathered:
         self.leaves = [Leaf.of(leaf, dtype) for leaf, dtype in zip(leaves, dtypes, strict=True)]
         self.indices = indices
         self.ring = Ring() if ring is None else ring
+        self.block = 0
         self._pack = _packer(source.tree)
         self._direct = all(leaf.direct for leaf in self.leaves)
 
@@ -90,25 +96,27 @@ class Gathered:
 
     def __next__(self) -> Batch:
         """Return the next batch, gathered here and now."""
-        index = next(self.indices)
-        while (memory := self.ring.lend(self.bytes_of(len(index)))) is None:
+        indices = [next(self.indices), *islice(self.indices, max(0, self.block - 1))]
+        while (memory := self.ring.lend(self.bytes_of(sum(map(len, indices))))) is None:
             self.ring.grow()
-        return self.gather([index], memory)[0]
+        return self.gather(indices, memory)[0]
 
     def next_indices(self) -> list[np.ndarray]:
         """Return the index arrays of the batches to be gathered next in one go; an empty list at the end."""
         first = next(self.indices, None)
         if first is None:
             return []
-        more = PIECE_BYTES // max(1, self.bytes_of(len(first))) if self._direct else 1
-        return [first, *islice(self.indices, min(more, MOST_AT_ONCE) - 1)] if more > 1 else [first]
+        more = self.block
+        if not more and self._direct:
+            more = min(PIECE_BYTES // max(1, self.bytes_of(len(first))), MOST_AT_ONCE)
+        return [first, *islice(self.indices, more - 1)] if more > 1 else [first]
 
     def bytes_of(self, rows: int) -> int:
         """Return the bytes that so many rows take."""
         return places([rows * leaf.row_bytes for leaf in self.leaves])[1]
 
     def gather(self, indices: list[np.ndarray], memory: np.ndarray) -> list[Batch]:
-        """Return batches that lie in lent memory."""
+        """Return batches that lie in lent memory, or the one block of them."""
         index = indices[0] if len(indices) == 1 else np.concatenate(indices)
         rows = len(index)
         sizes = [rows * leaf.row_bytes for leaf in self.leaves]
@@ -117,6 +125,9 @@ class Gathered:
             out = memory[start : start + size].view(leaf.dtype).reshape(rows, *leaf.array.shape[1:])
             leaf.gather(index, out)
             arrays.append(out)
+        if self.block:
+            shape = (len(indices), rows // len(indices))
+            return [self._pack([array.reshape(*shape, *array.shape[1:]) for array in arrays])]
         if len(indices) == 1:
             return [self._pack(arrays)]
         batches, start = [], 0
@@ -125,6 +136,12 @@ class Gathered:
             batches.append(self._pack([array[start:stop] for array in arrays]))
             start = stop
         return batches
+
+
+def block_of(source: ArraySource, rows: int) -> int:
+    """Return how many batches of so many rows to give at a time, where batches can be given as blocks."""
+    gathered = Gathered(source, iter(()))
+    return max(1, min(BLOCK_BYTES // max(1, gathered.bytes_of(rows)), MOST_AT_ONCE))
 
 
 def _packer(tree: Any) -> Callable[[list[Any]], Batch]:

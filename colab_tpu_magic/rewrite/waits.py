@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 MOST_HANDED = 4096
@@ -43,11 +44,16 @@ class Waits:
             yield batch
             del batch
 
-    def handed_over(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield batches, and write down when; a new pass forgets the one before."""
+    def handed_over(self, batches: Iterator[Any], size: Callable[[Any], int] | None = None) -> Iterator[Any]:
+        """Yield batches, and write down when; a new pass forgets the one before.
+
+        Args:
+            batches: The batches, or blocks of them.
+            size: Returns how many batches a block has; None where each stands for itself.
+        """
         handed = self._handed = deque(maxlen=MOST_HANDED)
         for batch in batches:
-            handed.append(time.perf_counter())
+            handed.extend(repeat(time.perf_counter(), 1 if size is None else size(batch)))
             yield batch
             del batch
 

@@ -14,7 +14,7 @@ from colab_tpu_magic.rewrite.ahead import prefetched
 from colab_tpu_magic.rewrite.batches import index_batches
 from colab_tpu_magic.rewrite.buffers import ALIGNMENT, Ring, places
 from colab_tpu_magic.rewrite.dataset import training_feed
-from colab_tpu_magic.rewrite.gather import Gathered
+from colab_tpu_magic.rewrite.gather import Gathered, block_of
 from colab_tpu_magic.rewrite.sources import ArraySource, array_source
 from colab_tpu_magic.rewrite.waits import Waits
 
@@ -103,6 +103,13 @@ def test_a_ring_lends_no_more_than_its_pieces_until_it_grows():
     ring.grow()
     kept.append(ring.lend(8))
     assert len({one.ctypes.data for one in kept}) == 3
+
+
+def test_a_ring_says_how_much_it_holds():
+    ring = Ring(2)
+    assert ring.size == 0
+    ring.lend(100)
+    assert 100 <= ring.size <= 100 + ALIGNMENT
 
 
 def test_whoever_waits_for_memory_gets_it_when_an_array_goes_and_none_after_the_end():
@@ -234,15 +241,53 @@ def test_small_batches_gathered_in_one_go_are_cut_apart_again(size, width):
     assert seen == [(index.tolist(), index.tolist()) for index in rows]
 
 
-def test_batches_that_tensorflow_took_and_keeps_never_change():
+@pytest.mark.parametrize("read", [lambda blocks: blocks, ahead], ids=["here", "in threads"])
+def test_blocks_hold_batches_of_one_size_and_the_last_is_smaller(read):
+    x, y = numbered()
+    rows = orders(7, 64)
+    gathered = Gathered(ArraySource((x, y), ROWS), iter(rows))
+    gathered.block = 3
+    blocks = list(read(gathered))
+    assert [labels.shape for _, labels in blocks] == [(3, 64), (3, 64), (1, 64)]
+    assert np.concatenate([labels for _, labels in blocks]).tolist() == [index.tolist() for index in rows]
+    np.testing.assert_array_equal(blocks[1][0], x[np.stack(rows[3:6])])
+
+
+@pytest.mark.parametrize(("width", "block"), [(7, 32), (1024, 10), (16 * 1024, 1)])
+def test_a_block_has_as_many_batches_as_pay_and_at_least_one(width, block):
+    x, y = numbered(width=width)
+    assert block_of(ArraySource((x, y), ROWS), 100) == block
+
+
+def test_a_feed_counts_the_batches_of_its_blocks():
+    x, y = numbered()
+    feed = training_feed(array_source(x, y), 100, True, 0, True, 3)
+    feed.waits.handing = True
+    blocks = feed.blocks()
+    first = next(blocks)
+    assert first[0].shape == (32, 100, 7)
+    began = time.perf_counter()
+    assert feed.waits.of_steps(began - 60, began, 32) == pytest.approx(60, abs=5)  # all were handed over just now
+    next(blocks)
+    assert feed.batches_given == 64
+    assert feed.shapes == {((100, 7), (100,))}
+    blocks.close()
+
+
+@pytest.mark.parametrize("width", [7, 1024, 16 * 1024], ids=["32 a block", "10 a block", "one by one"])
+def test_batches_that_tensorflow_took_without_a_copy_and_keeps_never_change(width):
     tf = pytest.importorskip("tensorflow")
     from colab_tpu_magic.backends.feed_adapter import FeedAdapter
 
-    x, y = numbered(width=1024)
-    feed = training_feed(array_source(x, y), 100, True, 0, True, 3)
+    x, y = numbered(width=width)
+    feed = training_feed(array_source(x, y), 64, True, 0, True, 3)
     feed.waits.handing = True
-    expected = list(islice(index_batches(ROWS, 100, True, 0), 25))
-    kept = [images for images, _ in FeedAdapter(feed).get_tf_dataset().take(25)]
-    for images, index in zip(kept, expected, strict=True):
+    expected = list(islice(index_batches(ROWS, 64, True, 0), 40))
+    dataset = FeedAdapter(feed).get_tf_dataset()
+    assert dataset.element_spec[0].shape == (64, width)
+    kept = list(dataset.take(40))
+    for (images, labels), index in zip(kept, expected, strict=True):
         assert isinstance(images, tf.Tensor)
+        np.testing.assert_array_equal(labels.numpy(), index)
         np.testing.assert_array_equal(images.numpy(), x[index])
+    tf.debugging.assert_equal(kept[0][0] + 1, x[expected[0]] + 1)
