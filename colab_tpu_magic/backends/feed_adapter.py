@@ -39,6 +39,8 @@ class FeedAdapter(DataAdapter):
         import keras
         import tensorflow as tf
 
+        from ..rewrite.python_dataset import python_dataset
+
         rows = self.feed.static_rows
 
         leaves = keras.tree.flatten(self.feed.example)
@@ -53,11 +55,12 @@ class FeedAdapter(DataAdapter):
         if self.feed.block > 1:
             # A call of Python costs more than gathering a small batch. Unlike `unbatch`, slices are no copies.
             blocks = keras.tree.map_structure(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), signature)
-            dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed.blocks()), output_signature=blocks)
+            dataset = python_dataset(lambda: map(tuples, self.feed.blocks()), blocks)
             dataset = dataset.flat_map(lambda *block: tf.data.Dataset.from_tensor_slices(block))
         else:
-            dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
+            dataset = python_dataset(lambda: map(tuples, self.feed), signature)
         options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False  # there is one, and another would hold a batch more
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
         return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)

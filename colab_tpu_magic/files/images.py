@@ -162,10 +162,12 @@ def _targets(files: Listing, labels: str | None) -> np.ndarray | None:
 def _as_dataset(reader: Images, batch_size: int, notes: FileNotes) -> Any:
     import tensorflow as tf
 
+    from ..rewrite.python_dataset import python_dataset
+
     pixels = tf.TensorSpec((None, *reader.shape), tf.uint8)
     targets = reader.targets
     signature = pixels if targets is None else (pixels, tf.TensorSpec((None, *targets.shape[1:]), targets.dtype))
-    dataset = tf.data.Dataset.from_generator(lambda: reader.batches(batch_size, False), output_signature=signature)
+    dataset = python_dataset(lambda: reader.batches(batch_size, False), signature)
     count = -(-len(reader.files.paths) // batch_size)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(count)).prefetch(1)
     dataset.class_names, dataset.file_paths = list(reader.files.class_names), list(reader.files.paths)
