@@ -56,6 +56,15 @@ LESSONS: dict[str, tuple[str, ...]] = {
         "several steps in one order that happens once for all of them. What happens inside is the same, and callbacks "
         "hear of the last step of each order.",
     ),
+    "text-layers": (
+        "No accelerator has strings: TextVectorization, StringLookup, IntegerLookup and Hashing work on the CPU, with "
+        "TensorFlow's strings and tables, on either backend. Keras on JAX trains no model that begins with one. Here the "
+        "layers that the model begins with are called for each batch while it is gathered, and the step begins after "
+        "them; weights, optimizer and metrics are those of your own model, and nothing is copied.",
+        "Text is made anew in each epoch. Where that takes longer than a step, the header says that the device waits; "
+        "then make the numbers once, before the fit. After the cell the model takes text as it did before: on TensorFlow "
+        "model.predict(tf.constant(texts)) works anywhere, on JAX in a %%tpu_fit cell.",
+    ),
     "normalise-on-device": (
         "A picture is stored as bytes from 0 to 255. Divided by 255 on the host it becomes four bytes a value, and four "
         "times as much travels to the device. Sent as a byte and made a float there, it travels at a quarter of the cost.",

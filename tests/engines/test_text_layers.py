@@ -85,7 +85,7 @@ def test_training_from_text_equals_the_split_by_hand_and_the_model_holds_it(give
         figures = model.evaluate(x[:13], y[:13], return_dict=True)
     theirs, rest = by_hand(sequential(given=True), x, y)
     close(history, theirs)
-    for ours, other in zip(model.weights, rest.weights, strict=True):
+    for ours, other in zip(model.get_weights(), rest.get_weights(), strict=True):
         np.testing.assert_allclose(ours, other, atol=2e-5)
     assert figures["accuracy"] == pytest.approx(history["val_accuracy"][-1])
     numbers = keras.ops.convert_to_numpy(model.layers[0](x[:11])).astype("int32")
@@ -225,3 +225,17 @@ def test_text_layers_that_cannot_be_taken_out_are_named_with_the_line_that_moves
         with pytest.raises(tpu.ModelError, match=f"'words'.*{reason}") as refused, training(**options):
             model.fit(x, y)
         assert "dataset.map(lambda text, label: (words(text), label))" in str(refused.value)
+
+
+def test_a_check_looks_at_text_in_arrays_and_says_what_it_does_not_look_at():
+    x, y = texts()
+    model = sequential(given=True)
+    report = tpu.check(model, x, y)
+    assert "text-layers" in {change.rule for change in report.changes}
+    assert not [finding for finding in report.findings if finding.level == "error"]
+    unbuilt, batches = sequential(), tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    for looked_at, data in ((unbuilt, (x, y)), (model, (batches, None))):
+        report = tpu.check(looked_at, *data)
+        assert any("begins with text" in finding.message for finding in report.findings)
+        assert not report.changes
+    assert not unbuilt.built
