@@ -32,6 +32,8 @@ LESSONS: dict[str, tuple[str, ...]] = {
         "Dropping the last batch would lose rows, padding it with zeros would bend the mean of the loss and the "
         "statistics of BatchNormalization. Completing it from the next shuffle does neither: each row is seen as often "
         "as any other.",
+        "Padding is computed like data. Where a mask hides it and the order is free, rows of alike length share a batch: all "
+        "rows are shuffled, grouped by length, cut into batches, and the batches shuffled.",
     ),
     "learning-rate": (
         "A gradient over a larger batch is less noisy. Where plain SGD took eight steps with eight small batches, it "

@@ -87,22 +87,29 @@ class MadeRows(Rows):
 
     Attributes:
         longest: How long every row is made with zeros at its end, None where the layers say how long rows are.
+        lengths: How long each row is without the zeros at its end, likewise.
     """
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[np.ndarray]) -> None:
         output = function.structured_outputs  # type: ignore[attr-defined]
         self.function, self.leaves = function, leaves
         self.longest: int | None = None
+        self.lengths: np.ndarray | None = None
         shape = output.shape.as_list()[1:]
         if None in shape:
-            self.longest = self._longest()
+            self.lengths, self.longest = self._look()
             shape = [self.longest if length is None else length for length in shape]
         super().__init__((len(leaves[0]), *shape), output.dtype.as_numpy_dtype)
 
-    def _longest(self) -> int:
-        rows = len(self.leaves[0])
-        pieces = ([leaf[at : at + AT_ONCE] for leaf in self.leaves] for at in range(0, rows, AT_ONCE))
-        return max((call(self.function, piece).shape[1] for piece in pieces), default=0)
+    def _look(self) -> tuple[np.ndarray, int]:
+        """Make every row once and keep none: return how long each is, and how long the layers make the longest."""
+        rows, lengths, longest = len(self.leaves[0]), [], 0
+        for at in range(0, rows, AT_ONCE):
+            there = call(self.function, [leaf[at : at + AT_ONCE] for leaf in self.leaves]) != 0
+            there = there.reshape(*there.shape[:2], -1).any(axis=2)
+            lengths.append((there * np.arange(1, there.shape[1] + 1)).max(axis=1, initial=0))
+            longest = max(longest, there.shape[1])
+        return np.concatenate(lengths), longest
 
     def gather(self, rows: np.ndarray) -> np.ndarray:
         """Make the numbers of some rows."""
