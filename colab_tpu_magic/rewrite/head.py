@@ -66,8 +66,9 @@ class CannotCut(Exception):
 
 
 def text_layers_of(model: Any) -> list[Any]:
-    """Return the layers of a model, at any depth, that compute with strings or in tables that only TensorFlow has."""
-    return [layer for layer in model._flatten_layers(include_self=False) if is_one_of(layer, OF_TEXT + OF_INTEGERS)]
+    """Return the layers of a model, at any depth, that compute with strings or in tables of TensorFlow's; strings first."""
+    every = list(model._flatten_layers(include_self=False))
+    return [layer for names in (OF_TEXT, OF_INTEGERS) for layer in every if is_one_of(layer, names)]
 
 
 def is_one_of(layer: Any, names: tuple[str, ...]) -> bool:
@@ -116,6 +117,8 @@ def find_head(model: Any) -> Head | None:
     graph = graph_of(model)
     if graph is None:
         raise CannotCut(needed[0], "the model's call is code of its own, or the model is not built yet")
+    if len(graph._inputs) > 1 and _has_own_step(model):
+        raise CannotCut(needed[0], "a train_step of its own may take the inputs apart")
     nodes = list(_nodes_of(graph))
     makers = {id(tensor): node for node in nodes for tensor in node.outputs}
     head: dict[int, Any] = {}
@@ -127,6 +130,13 @@ def find_head(model: Any) -> Head | None:
     if missed:
         raise CannotCut(missed[0], "it is inside another layer or model")
     return _cut(graph, nodes, head, makers)
+
+
+def _has_own_step(model: Any) -> bool:
+    import keras
+
+    own = ("train_step", "test_step", "predict_step", "compute_loss")
+    return any(getattr(type(model), name, None) is not getattr(keras.Model, name, None) for name in own)
 
 
 def _take(node: Any, makers: dict[int, Any], head: dict[int, Any]) -> None:

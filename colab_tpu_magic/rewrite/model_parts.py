@@ -46,7 +46,7 @@ def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int, cut: bo
         replicas: Devices that will run the step.
         cut: Whether the layers of text that it begins with may run in the data pipeline.
     """
-    _refuse_text(model, runtime, replicas, cut)
+    refuse_text_in_the_step(model, runtime, replicas, cut)
     size = fixed_batch_size(model)
     if size is not None and replicas > 1:
         _check_fixed_batch(size, runtime, replicas)
@@ -55,8 +55,8 @@ def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int, cut: bo
             _refuse_conditional(optimizer)
 
 
-def _refuse_text(model: Any, runtime: Runtime, replicas: int, cut: bool) -> None:
-    """Refuse layers of text that stay in the step, where the step computes with numbers only."""
+def refuse_text_in_the_step(model: Any, runtime: Runtime, replicas: int, cut: bool) -> None:
+    """Raise ModelError for layers of text that stay in the step, where the step computes with numbers only."""
     needed = text_layers_of(model)
     if not needed or (cut and waits_for_data(model)):
         return

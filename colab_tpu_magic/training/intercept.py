@@ -19,7 +19,7 @@ from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
-from ..rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
+from ..rewrite.model_parts import fixed_batch_size, refuse_text_in_the_step, refuse_what_cannot_move
 from ..rewrite.padding import in_buckets
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
@@ -140,7 +140,7 @@ class Interceptor:
         keras_fit = self._keras["fit"]
         arguments = arguments_of(keras_fit, model, args, kwargs)
         # Before the data is read: of text, the layer that reads it is the thing to name.
-        self._refuse(model)
+        refuse_what_cannot_move(model, self.runtime, self._replicas, self._cuts)
         request = read_fit(model, arguments)
         self.calls += 1
         prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
@@ -195,12 +195,9 @@ class Interceptor:
         rows = sum(true_rows)
         return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
 
-    def _refuse(self, model: Any) -> None:
-        refuse_what_cannot_move(model, self.runtime, self._replicas, "text-layers" not in self.options.no)
-
     def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
         self.calls += 1
-        self._refuse(model)
+        refuse_text_in_the_step(model, self.runtime, self._replicas, self._cuts)
         source = read_data(x, y, sample_weight, model=model, batch_size=batch_size, ahead=False)
         if "static-shapes" not in self.options.no:
             source = in_buckets(source, only_proven=True)
@@ -255,6 +252,10 @@ class Interceptor:
     @property
     def _moves(self) -> bool:
         return "scope" not in self.options.no
+
+    @property
+    def _cuts(self) -> bool:
+        return "text-layers" not in self.options.no
 
     @property
     def _replicas(self) -> int:
