@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 MOST_SHAPES = 4
 WORTH_IT = 0.75
 """Grouping has to leave at most this share of the values that all rows at the longest would be."""
-STEPS_PER_SHAPE = 20
-"""Steps of the training for each shape that is compiled."""
+STEPS_PER_SHAPE = 500
+"""Steps of the training for each shape that is compiled: compiling an LSTM once more took as long as 110 of its steps
+saved (two CPU cores, November 2026), and a TPU's steps are shorter."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import colab_tpu_magic as tpu
-from colab_tpu_magic.rewrite.alike import alike_rows
+from colab_tpu_magic.rewrite import alike
 from colab_tpu_magic.rewrite.streams import read_data
 
 from .models import training
@@ -22,6 +22,11 @@ TOKENS = [RNG.integers(1, 20, length) for length in LENGTHS]
 LABELS = np.array([7 in row for row in TOKENS]).astype("float32")
 OPTIONS = {"batch_size": "keep", "learning_rate": "keep", "seed": 4}
 FIT = {"batch_size": SIZE, "epochs": EPOCHS}
+
+
+@pytest.fixture(autouse=True)
+def few_steps_are_enough(monkeypatch):
+    monkeypatch.setattr(alike, "STEPS_PER_SHAPE", 20)
 
 
 def model(mask: bool = True, first: tuple = ()) -> keras.Model:
@@ -42,9 +47,9 @@ def in_one_length(numbers: np.ndarray, epochs: int = EPOCHS) -> tuple[keras.Mode
     """Return a twin trained by plain Keras on the batches that the seed gives, and the loss of each epoch."""
     twin = model()
     steps = -(-ROWS // SIZE)
-    alike = alike_rows(read_data(tf.ragged.constant(TOKENS), LABELS), twin, SIZE, epochs)
+    order = alike.alike_rows(read_data(tf.ragged.constant(TOKENS), LABELS), twin, SIZE, epochs)
     batches = (
-        (numbers[index], LABELS[index]) for index in islice(alike.indices(SIZE, OPTIONS["seed"]), epochs * steps)
+        (numbers[index], LABELS[index]) for index in islice(order.indices(SIZE, OPTIONS["seed"]), epochs * steps)
     )
     history = twin.fit(batches, steps_per_epoch=steps, epochs=epochs, shuffle=False, verbose=0).history
     return twin, history["loss"]
