@@ -31,12 +31,15 @@ def check_call(model: Any, arguments: dict[str, Any], runtime: Runtime, options:
     from ..rewrite.traps.data.not_a_number import MOST_BYTES_OF_A_CHECK, NotANumber
     from .data_traps import find_in_data, has_known_lengths
     from .fit_together import DoesNotFitTogether
-    from .look import UNREAD, read_without_touching
+    from .look import UNREAD, UNREAD_TEXT, read_without_touching
 
     found = [*find_in_data(arguments["x"], model), *find_in_data(arguments["validation_data"], model)]
     try:
         request, unseen = read_without_touching(model, arguments, runtime.replicas)
         if request is None:
+            if unseen == [UNREAD_TEXT]:
+                said = f"The fit could not be looked at: {UNREAD_TEXT}."
+                return Report(merged([*found, Finding(UNSEEN, "note", said, "model.fit(x, y) below %%tpu_fit")]))
             return Report(merged([*found, _nothing_seen(unseen)]))
         prepared = prepare(request, runtime, options, seed=0)
     except TpuMagicError as error:

@@ -67,10 +67,11 @@ class DoesNotFitTogether(Trap):
         given = _specs(parts[0], rows)
         if given is None:
             return []
+        rest = None if prepared.text is None else prepared.text.rest
         try:
-            output = _trace(model, given)
+            output = _trace(rest or model, given)
         except Exception as error:  # whatever a layer raises for shapes that it does not take
-            return [self._input(model, given, error)]
+            return [self._input(model, rest, given, error)]
         loss = _simple_loss(model)
         targets = _specs(parts[1], rows) if len(parts) > 1 else None
         if loss is None or not isinstance(targets, keras.KerasTensor) or not isinstance(output, keras.KerasTensor):
@@ -81,11 +82,12 @@ class DoesNotFitTogether(Trap):
             return [self._loss(model, targets.shape, output.shape, error)]
         return []
 
-    def _input(self, model: Any, given: Any, error: Exception) -> Finding:
+    def _input(self, model: Any, rest: Any, given: Any, error: Exception) -> Finding:
         import keras
 
         have = [tuple(one.shape)[1:] for one in keras.tree.flatten(given)]
-        want = [tuple(one.shape)[1:] for one in model.inputs]
+        inputs = model.inputs if rest is None else rest.inputs
+        want = [tuple(one.shape)[1:] for one in inputs]
         message = f"x has rows of shape {_text(have)}, and the model takes {_text(want)}: {_first_line(error)}"
         if len(have) == len(want) == 1 and have != want:
             return self.finding("error", message, f"keras.Input({have[0]})")

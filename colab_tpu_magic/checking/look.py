@@ -13,13 +13,16 @@ import numpy as np
 from ..errors import DataError
 from ..rewrite.forms import stream_of
 from ..rewrite.forms.base import Stream
+from ..rewrite.head import waits_for_data
 from ..rewrite.prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
 from ..rewrite.request import read_fit
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA
 from ..rewrite.sources import Batch, Source, StreamSource, as_arrays, pack, rows_of
+from ..rewrite.text_pipeline import text_pipeline
 from .data_traps import chain_of, element_specs, is_dataset, is_single_rows
 
 UNREAD = "no batch of "
+UNREAD_TEXT = "its model begins with text, and a check runs its layers on no dataset, nor before the model is built"
 
 
 def read_without_touching(
@@ -40,6 +43,8 @@ def read_without_touching(
         ModelError: When the model cannot be trained.
     """
     arguments = dict(arguments)
+    if waits_for_data(model) or (text_pipeline(model) is not None and _stream(arguments["x"], model, None) is not None):
+        return None, [UNREAD_TEXT]
     data, unseen = _stand_in(arguments["x"], model, replicas, "training data", arguments["batch_size"])
     validation = None
     if arguments["validation_data"] is not None and not isinstance(arguments["validation_data"], tuple | list):

@@ -32,6 +32,8 @@ LESSONS: dict[str, tuple[str, ...]] = {
         "Dropping the last batch would lose rows, padding it with zeros would bend the mean of the loss and the "
         "statistics of BatchNormalization. Completing it from the next shuffle does neither: each row is seen as often "
         "as any other.",
+        "Padding is computed like data. Where a mask hides it and the order is free, rows of alike length share a batch: all "
+        "rows are shuffled, grouped by length, cut into batches, and the batches shuffled.",
     ),
     "learning-rate": (
         "A gradient over a larger batch is less noisy. Where plain SGD took eight steps with eight small batches, it "
@@ -55,6 +57,15 @@ LESSONS: dict[str, tuple[str, ...]] = {
         "Between two steps Python gives the order for the next one, calls the callbacks and looks at the metrics. With "
         "several steps in one order that happens once for all of them. What happens inside is the same, and callbacks "
         "hear of the last step of each order.",
+    ),
+    "text-layers": (
+        "No accelerator has strings: TextVectorization, StringLookup, IntegerLookup and Hashing work on the CPU, with "
+        "TensorFlow's strings and tables, on either backend. Keras on JAX trains no model that begins with one. Here the "
+        "layers that the model begins with are called for each batch while it is gathered, and the step begins after "
+        "them; weights, optimizer and metrics are those of your own model, and nothing is copied.",
+        "Text is made anew in each epoch. Where that takes longer than a step, the header says that the device waits; "
+        "then make the numbers once, before the fit. After the cell the model takes text as it did before: on TensorFlow "
+        "model.predict(tf.constant(texts)) works anywhere, on JAX in a %%tpu_fit cell.",
     ),
     "normalise-on-device": (
         "A picture is stored as bytes from 0 to 255. Divided by 255 on the host it becomes four bytes a value, and four "

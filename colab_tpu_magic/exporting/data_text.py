@@ -37,7 +37,16 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
         recipe: How the run was made.
         arguments: The user's arguments, name to text.
         seed: The seed's text.
+
+    Raises:
+        ExportError: For what a plain script cannot say.
     """
+    if recipe.text:
+        raise ExportError(
+            f"The layer {recipe.text!r} made numbers of text outside of the model's step; this is not written out.",
+            expected="the numbers made before the fit, and a model that begins after the layer.",
+            type_next=f"x = {recipe.text}(texts); rest = keras.Sequential(model.layers[1:]); fit it, then %tpu_export again",
+        )
     if recipe.data.form != ARRAYS:
         return _stream(recipe, _called(arguments["x"], recipe.data))
     called: tuple[str, ...] = ()

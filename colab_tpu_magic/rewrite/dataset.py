@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from .alike import Alike, AlikeGathered
 from .batches import even_pieces, index_batches, limited
 from .feed import Feed
 from .gather import Gathered, block_of
@@ -30,6 +31,8 @@ def training_feed(
     than for the ``most`` batches that the training takes, so that a generator can go on in the next one.
     """
     if isinstance(source, ArraySource):
+        if full and source.alike is not None:
+            return _alike_feed(source, source.alike, batch_size, seed, prefetch)
         if full:
             return Feed(
                 lambda: Gathered(source, index_batches(source.rows, batch_size, shuffle, seed)),
@@ -73,6 +76,21 @@ def training_feed(
         once=stream.once,
         stream=True,
         free_axes=stream.free_axes,
+    )
+
+
+def _alike_feed(source: ArraySource, alike: Alike, batch_size: int, seed: int, prefetch: int) -> Feed:
+    import keras
+
+    free = tuple((1,) if at == alike.leaf else () for at in range(len(keras.tree.flatten(source.tree))))
+    return Feed(
+        lambda: AlikeGathered(source, alike.indices(batch_size, seed)),
+        source.example,
+        batch_size,
+        batch_size,
+        None,
+        prefetch,
+        free_axes=free,
     )
 
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..backends.variables import optimizers_of
 from ..errors import ModelError
+from .head import OF_INTEGERS, CannotCut, find_head, is_one_of, text_layers_of, waits_for_data
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
-
-STRING_LAYERS = ("TextVectorization", "StringLookup")
 
 
 def layers_of(model: Any) -> list[Any]:
@@ -38,15 +37,16 @@ def fixed_batch_size(model: Any) -> int | None:
     return None
 
 
-def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int) -> None:
+def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int, cut: bool = True) -> None:
     """Raise ModelError for a model or an optimizer that this runtime cannot train.
 
     Args:
         model: The compiled model.
         runtime: The connected runtime.
         replicas: Devices that will run the step.
+        cut: Whether the layers of text that it begins with may run in the data pipeline.
     """
-    _refuse_strings(model, runtime, replicas)
+    refuse_text_in_the_step(model, runtime, replicas, cut)
     size = fixed_batch_size(model)
     if size is not None and replicas > 1:
         _check_fixed_batch(size, runtime, replicas)
@@ -55,18 +55,27 @@ def refuse_what_cannot_move(model: Any, runtime: Runtime, replicas: int) -> None
             _refuse_conditional(optimizer)
 
 
-def _refuse_strings(model: Any, runtime: Runtime, replicas: int) -> None:
-    if runtime.engine.name == "tensorflow" and replicas == 1:
+def refuse_text_in_the_step(model: Any, runtime: Runtime, replicas: int, cut: bool) -> None:
+    """Raise ModelError for layers of text that stay in the step, where the step computes with numbers only."""
+    needed = text_layers_of(model)
+    if not needed or (cut and waits_for_data(model)):
         return
-    for layer in layers_of(model):
-        kind = type(layer).__name__
-        if kind not in STRING_LAYERS:
-            continue
-        raise ModelError(
-            f"The layer {layer.name!r} ({kind}) reads strings, and a TPU or a replica computes with numbers only.",
-            expected="text turned into numbers in the data pipeline, on the host, and a model that begins after it.",
-            type_next=f"dataset = dataset.map(lambda text, label: ({layer.name}(text), label))",
-        )
+    layer, reason = needed[0], "--no text-layers keeps it in the model"
+    if cut:
+        try:
+            find_head(model)
+            return
+        except CannotCut as why:
+            layer, reason = why.layer, why.reason
+    if runtime.engine.name == "tensorflow" and (replicas == 1 or all(is_one_of(one, OF_INTEGERS) for one in needed)):
+        return  # as plain Keras: the step runs there, on one device or in TensorFlow's tables of integers
+    kind = type(layer).__name__
+    raise ModelError(
+        f"The layer {layer.name!r} ({kind}) works on strings or in tables on the host, and a TPU or a replica computes "
+        f"with numbers only. It cannot be taken out of the model here: {reason}.",
+        expected="text turned into numbers in the data pipeline, on the host, and a model that begins after it.",
+        type_next=f"dataset = dataset.map(lambda text, label: ({layer.name}(text), label))",
+    )
 
 
 def _check_fixed_batch(size: int, runtime: Runtime, replicas: int) -> None:

@@ -81,6 +81,7 @@ class PreparedFit:
         shapes: Shapes that training batches come in, as far as they are known ahead.
         prefetch: Batches made ahead.
         coded: Training data whose inputs travel as codes in place of `data`, or None.
+        text: What makes numbers of the text that the model begins with, a `TextPipeline`, or None.
         seed: Seed of the shuffle.
         changes: What the rules changed, in order.
         findings: What the traps found, the gravest first.
@@ -104,6 +105,7 @@ class PreparedFit:
     shapes: int = 1
     prefetch: int = 0
     coded: Coded | None = None
+    text: Any = None
     seed: int = 0
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .arrays import Conversion, Rows, convert, part_of
 from .arrays.integers import too_wide
 from .buckets import Buckets, Lengths
 from .done import Done
+
+if TYPE_CHECKING:
+    from .alike import Alike
 
 Batch = tuple[Any, ...]
 
@@ -28,12 +31,14 @@ class ArraySource:
         rows: Rows in every array.
         dtypes: Target dtype of each flattened leaf, or None to leave it.
         conversions: What the user's data was where it was no array of numbers.
+        alike: How a training groups its rows by length, or None.
     """
 
     tree: Batch
     rows: int
     dtypes: tuple[np.dtype | None, ...] = ()
     conversions: tuple[Conversion, ...] = ()
+    alike: Alike | None = None
 
     def take(self, rows: Any) -> Batch:
         """Return the rows of a slice or an index array as one batch, cast where a dtype is set."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .forms import stream_of
 from .forms.callables import call
 from .padding import padding_for
 from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+from .text_pipeline import text_pipeline
 
 LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS = 32, 2.0
 
@@ -63,8 +64,12 @@ def read_data(
         if not alone:
             raise _beside(type(x).__name__)
         x, y, sample_weight = (*records, None, None)[:3]
-    stream = stream or stream_of(x, shuffle, model, batch_size, padding_for(model))
+    pipeline = text_pipeline(model, x)
+    padding = padding_for(model if pipeline is None else pipeline.rest)
+    stream = stream or stream_of(x, shuffle, model, batch_size, padding)
     if stream is None:
+        if pipeline is not None and x is not None:
+            x = pipeline.rows(x)
         return array_source(x, y, sample_weight, class_weight)
     form = stream.form
     if not alone:
@@ -73,11 +78,18 @@ def read_data(
 
     def packed(opened: Iterator[Any], noted: list[Conversion] | None = None) -> Iterator[Batch]:
         for element in opened:
+            if pipeline is not None:
+                element = pipeline.element(element)
             batch = _as_batch(element, form, class_weight, noted)
             yield batch if stream.fresh else _owned(batch)
 
-    first_pass = packed(iter(stream.open()), conversions)
-    looked = _looked_at(first_pass, ahead and bool(stream.free))
+    opened = iter(stream.open())
+    free = stream.free
+    if pipeline is not None:
+        given = list(islice(opened, 1))
+        free, opened = pipeline.free(given, free), chain(given, opened)
+    first_pass = packed(opened, conversions)
+    looked = _looked_at(first_pass, ahead and bool(free))
     if not looked:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
     first, found = looked[0], tuple(dict.fromkeys(conversions))
@@ -105,7 +117,7 @@ def read_data(
         remark=stream.remark,
         rows=stream.rows,
         sized=sized,
-        lengths=lengths_of(looked, stream.free, stream.padding) if stream.free else None,
+        lengths=lengths_of(looked, free, stream.padding if pipeline is None else padding) if free else None,
         done=stream.done,
     )
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
+from ..backends.cut_model import Kept
 from ..backends.feed_adapter import FeedAdapter
 from ..backends.quiet_import import quiet_standard_error
 from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed
 from ..rewrite.feed import PREFETCH, Feed
-from ..rewrite.model_parts import fixed_batch_size, refuse_what_cannot_move
+from ..rewrite.model_parts import fixed_batch_size, refuse_text_in_the_step, refuse_what_cannot_move
 from ..rewrite.padding import in_buckets
 from ..rewrite.request import arguments_of, check_compiled, flat_callbacks, own_batch_size, read_fit
 from ..rewrite.row_means import are_row_means
@@ -27,6 +28,7 @@ from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
 from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import bounded, read_data
+from ..rewrite.text_pipeline import taking_numbers
 from .callback import Guard
 from .control import Control
 from .legacy_keras import watching_legacy_models
@@ -69,6 +71,7 @@ class Interceptor:
         self.calls = 0
         self.calls_elsewhere = False
         self._models: list[Any] = []
+        self._kept: Kept = {}
         self._keras: dict[str, Callable[..., Any]] = {}
         self._patched: dict[str, Any] = {}
         self._around = ExitStack()
@@ -104,6 +107,7 @@ class Interceptor:
         for model in self._models:
             self.runtime.engine.bring_home(model)
         self._models.clear()
+        self._kept.clear()
 
     def _legacy_call(self) -> None:
         if not self._legacy_told:
@@ -136,7 +140,7 @@ class Interceptor:
         keras_fit = self._keras["fit"]
         arguments = arguments_of(keras_fit, model, args, kwargs)
         # Before the data is read: of text, the layer that reads it is the thing to name.
-        refuse_what_cannot_move(model, self.runtime, self._replicas)
+        refuse_what_cannot_move(model, self.runtime, self._replicas, self._cuts)
         request = read_fit(model, arguments)
         self.calls += 1
         prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
@@ -147,7 +151,8 @@ class Interceptor:
         if prepared.on_replicas:
             self._remember(model)
         view = self.make_view(run, request.verbose)
-        return run_fit(prepared, self.runtime, run, view, keras_fit)
+        with taking_numbers(model, self._kept):
+            return run_fit(prepared, self.runtime, run, view, keras_fit)
 
     def evaluate(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Run one `evaluate`, every row counted once."""
@@ -192,6 +197,7 @@ class Interceptor:
 
     def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
         self.calls += 1
+        refuse_text_in_the_step(model, self.runtime, self._replicas, self._cuts)
         source = read_data(x, y, sample_weight, model=model, batch_size=batch_size, ahead=False)
         if "static-shapes" not in self.options.no:
             source = in_buckets(source, only_proven=True)
@@ -232,7 +238,8 @@ class Interceptor:
             self.runtime.engine.jit_compile if self._replicas > 1 and "jit-compile" not in self.options.no else None
         )
         jit = None if bool(model.jit_compile) == wanted else wanted
-        with held_attribute(model, "jit_compile", jit), self.runtime.engine.calling(model, self._moves):
+        held = held_attribute(model, "jit_compile", jit)
+        with taking_numbers(model, self._kept), held, self.runtime.engine.calling(model, self._moves):
             yield
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
@@ -245,6 +252,10 @@ class Interceptor:
     @property
     def _moves(self) -> bool:
         return "scope" not in self.options.no
+
+    @property
+    def _cuts(self) -> bool:
+        return "text-layers" not in self.options.no
 
     @property
     def _replicas(self) -> int:

@@ -86,6 +86,7 @@ class Recipe:
         jit_compile: What the model got, or None.
         steps_per_execution: What the model got, or None.
         averaged_statistics: Whether the replicas' moving statistics were averaged each epoch.
+        text: Name of the layer that made numbers of text in the data pipeline, or empty.
     """
 
     site: CallSite
@@ -114,6 +115,7 @@ class Recipe:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     averaged_statistics: bool = False
+    text: str = ""
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -166,6 +168,7 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         averaged_statistics=engine.settles
         and prepared.replicas > 1
         and (not model.built or any(layer.non_trainable_variables for layer in model.layers)),
+        text=prepared.text.head.layers[0].name if prepared.text is not None else "",
     )
 
 

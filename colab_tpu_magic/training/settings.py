@@ -20,7 +20,7 @@ def fit_settings(prepared: PreparedFit, control: Control) -> Iterator[None]:
     model = prepared.request.model
     with held_attribute(model, "jit_compile", prepared.jit_compile):
         with held_attribute(model, "steps_per_execution", prepared.steps_per_execution):
-            with _precision(model, prepared.precision), _rate(prepared, control):
+            with _precision(model, prepared.precision, _on_host(prepared)), _rate(prepared, control):
                 with divided_gradients(model, prepared.gradient_divisor):
                     yield
 
@@ -42,12 +42,12 @@ def held_attribute(model: Any, name: str, value: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _precision(model: Any, precision: str | None) -> Iterator[None]:
+def _precision(model: Any, precision: str | None, left: list[Any]) -> Iterator[None]:
     if precision is None:
         yield
         return
     last = last_layers(model)
-    before = [(layer, layer.dtype_policy) for layer in model._flatten_layers()]
+    before = [(layer, layer.dtype_policy) for layer in model._flatten_layers() if not any(layer is one for one in left)]
     for layer, _ in before:
         layer.dtype_policy = "float32" if layer in last else POLICIES[precision]
     forget_functions(model)
@@ -57,6 +57,12 @@ def _precision(model: Any, precision: str | None) -> Iterator[None]:
         for layer, policy in before:
             layer.dtype_policy = policy
         forget_functions(model)
+
+
+def _on_host(prepared: PreparedFit) -> list[Any]:
+    """Return the layers that make numbers of text on the host, and so keep their precision."""
+    layers = () if prepared.text is None else prepared.text.head.layers
+    return [inner for layer in layers for inner in layer._flatten_layers()]
 
 
 def last_layers(model: Any) -> list[Any]:

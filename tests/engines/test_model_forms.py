@@ -158,18 +158,6 @@ def test_application_is_trained_frozen_and_then_fine_tuned():
     assert distance(ours, theirs) < 1e-4
 
 
-def test_string_layer_is_refused_with_the_line_that_moves_it(runtime):
-    model = keras.Sequential([keras.layers.TextVectorization(10, output_mode="multi_hot", name="words")])
-    model.layers[0].adapt(["a b", "b c"])
-    model.add(keras.layers.Dense(1))
-    model.compile("sgd", "mse")
-    if runtime.backend == "tensorflow" and runtime.replicas == 1:
-        return
-    with pytest.raises(tpu.ModelError, match="'words'.*reads strings") as refused, training():
-        model.fit(np.array(["a b", "c"]), np.zeros((2, 1), "float32"))
-    assert "dataset.map(lambda text, label: (words(text), label))" in str(refused.value)
-
-
 @pytest.mark.keras_floor
 @pytest.mark.only("jax")
 def test_synchronized_batch_normalization_is_taken_on_jax_and_told():

@@ -84,3 +84,8 @@ def test_what_no_line_can_say_is_refused(unwritten):
 def test_data_that_this_package_reads_is_refused_with_what_to_type(imported, made, instead):
     with pytest.raises(ExportError, match=rf"belongs to colab_tpu_magic[\s\S]*{instead}"):
         script([SETUP, f"{imported}\ndata = {made}", "%%tpu_fit\nmodel.fit(data)"], data=ROWS)
+
+
+def test_text_that_was_made_numbers_outside_of_the_step_is_refused_with_the_line_to_type():
+    with pytest.raises(ExportError, match=r"'words' made numbers of text[\s\S]*x = words\(texts\); rest = "):
+        text_of("model.fit(data, data)", text="words")

@@ -12,6 +12,7 @@ from colab_tpu_magic.rewrite.rules.steps_per_execution import auto_steps, most_s
 IDS = (
     "scope",
     "jit-compile",
+    "text-layers",
     "dense-arrays",
     "dtypes",
     "batch-size",

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import DataError
 from ...files.notes import FileNotes, notes_of
 from ..buckets import NO_PADDING, Padding
+from ..text_pipeline import text_pipeline
 from .base import Stream
 from .ragged import dense
 from .tf_rows import SINGLE, batched, free_axes, gives_single_rows
@@ -43,7 +44,8 @@ def read_tf_data(
     notes = notes_of(x)
     if notes is not None and notes.batches is not None:
         return _from_files(notes, notes.batches)
-    _refuse_strings(x.element_spec, tensorflow)
+    if text_pipeline(model, x) is None:
+        _refuse_strings(x.element_spec, tensorflow)
     cardinality = int(x.cardinality())
     infinite = cardinality == tensorflow.data.INFINITE_CARDINALITY
     known = cardinality if cardinality >= 0 else None

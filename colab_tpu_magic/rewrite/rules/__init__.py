@@ -22,6 +22,7 @@ from .precision import Precision
 from .scope import Scope
 from .static_shapes import StaticShapes
 from .steps_per_execution import StepsPerExecution
+from .text_layers import TextLayers
 
 if TYPE_CHECKING:
     from ...backends.base import Runtime
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = (
     Scope(),
     JitCompile(),
+    TextLayers(),
     DenseArrays(),
     Dtypes(),
     BatchSize(),
@@ -68,7 +70,8 @@ def prepare(request: FitRequest, runtime: Runtime, options: FitOptions, seed: in
         OptionError: When an option cannot hold for this call.
     """
     check_switches(options)
-    refuse_what_cannot_move(request.model, runtime, 1 if "scope" in options.no else runtime.replicas)
+    replicas = 1 if "scope" in options.no else runtime.replicas
+    refuse_what_cannot_move(request.model, runtime, replicas, TextLayers.id not in options.no)
     prepared = PreparedFit(
         request=request,
         replicas=runtime.replicas,

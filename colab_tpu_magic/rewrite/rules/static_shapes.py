@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..alike import alike_rows
 from ..buckets import Lengths
-from ..padding import in_buckets
+from ..padding import in_buckets, padding_for
 from ..prepared import PreparedFit
 from ..sources import ArraySource, StreamSource
 from .base import Rule
@@ -40,6 +42,7 @@ class StaticShapes(Rule):
             return prepared.but(
                 self.change(f"batches of {data.batch_size:,}", f"batches of {prepared.batch_size:,}, every one full")
             )
+        prepared = self._alike(prepared, data)
         over = data.rows % prepared.batch_size
         if not over or prepared.request.steps_per_epoch:
             return prepared
@@ -48,6 +51,28 @@ class StaticShapes(Rule):
                 f"last batch of {over:,} row{'s' if over != 1 else ''}", f"every batch {prepared.batch_size:,} rows"
             )
         )
+
+    def _alike(self, prepared: PreparedFit, data: ArraySource) -> PreparedFit:
+        """Group rows of alike length, where their order is free and a mask hides the padding."""
+        request = prepared.request
+        model = request.model if prepared.text is None else prepared.text.rest
+        if not request.shuffle:
+            return prepared
+        padding = padding_for(model)
+        if padding.value or not padding.proof:
+            return prepared
+        alike = alike_rows(data, model, prepared.batch_size, prepared.epochs - request.initial_epoch)
+        if alike is None:
+            return prepared
+        before, after = (f"{share:.0%} of the values padding" for share in alike.padding)
+        shapes: list[tuple[int, ...]] = [(length,) for length in alike.table]
+        change = self.change(
+            f"rows padded to the longest, {alike.table[-1]:,}: {before}",
+            f"batches of rows alike in length, padded to {lengths_text(shapes)}: {after}",
+            "Each pass still takes every row once in a new order, and the batches come in a random one; the step is compiled "
+            f"{len(shapes)} times. The padding changes no result: {padding.proof}.",
+        )
+        return prepared.but(change, data=replace(data, alike=alike), shapes=len(shapes))
 
     def _lengths(self, prepared: PreparedFit, data: StreamSource) -> PreparedFit:
         """Record that rows of varying length are padded to a few lengths."""

@@ -42,7 +42,8 @@ class StepsPerExecution(Rule):
         wanted = has
         if isinstance(options.steps_per_execution, int):
             wanted = options.steps_per_execution
-        elif options.steps_per_execution == "auto" and has == 1:
+        elif options.steps_per_execution == "auto" and has == 1 and prepared.shapes == 1:
+            # Several shapes in one dispatch would be compiled in every order in which they come.
             if not watches_batches(prepared.request.callbacks):
                 wanted = auto_steps(prepared.steps_per_epoch, most_steps(runtime.engine.name, prepared.replicas))
         steps = prepared.steps_per_epoch

@@ -10,6 +10,7 @@ from .figures import Figures
 from .rate import steps
 from .replicas import replicas
 from .shapes import shapes
+from .text import text_to_numbers
 from .tiles import batch_in_tiles, width_in_tiles
 from .timeline import dispatches, overlap
 
@@ -24,6 +25,7 @@ PICTURES: dict[str, Callable[[Figures], str]] = {
     "input-pipeline": overlap,
     "steps-per-execution": dispatches,
     "normalise-on-device": travelling_bytes,
+    "text-layers": text_to_numbers,
     "tile-padding": width_in_tiles,
     "indivisible-batch": replicas,
     "dynamic-shapes": shapes,
