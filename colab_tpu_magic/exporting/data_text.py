@@ -6,9 +6,8 @@ import ast
 from dataclasses import dataclass, field
 
 from ..errors import ExportError
+from ..rewrite.forms.tf_data import FORM as TF_DATA
 from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
-
-TF_DATA = "tf.data.Dataset"
 
 
 @dataclass(frozen=True)
@@ -30,16 +29,18 @@ class DataText:
     helpers: frozenset[str] = frozenset()
 
 
-def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataText:
+def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pass: str = "") -> DataText:
     """Return the training data's text.
 
     Args:
         recipe: How the run was made.
         arguments: The user's arguments, name to text.
         seed: The seed's text.
+        first_pass: The text of seed and number of the first pass over files, empty where none are read.
     """
     if recipe.data.form != ARRAYS:
-        return _stream(recipe, _called(arguments["x"], recipe.data))
+        first = f", first_pass={first_pass}" if first_pass else ""
+        return _stream(recipe, _called(arguments["x"], recipe.data), first)
     called: tuple[str, ...] = ()
     if recipe.data.call:
         called, arguments = _arrays_of_a_call(recipe.data, arguments)
@@ -69,7 +70,7 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
 
 def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
     """Return the validation's text: plain arguments where Keras can, else a callback that does the same."""
-    facts = recipe.validation
+    facts, helpers = recipe.validation, set[str]()
     if facts is None:
         return DataText(())
     if recipe.validation_split_at is not None:
@@ -85,21 +86,25 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
         data = f"({', '.join(parts)})"
     else:
         data = _called(arguments["validation_data"], facts)
+        if facts.dense:
+            data, helpers = _dense(data, facts)
         if facts.single:
-            _check_writable(facts)
-            data = f"{data if _is_simple(data) else f'({data})'}.batch({recipe.validation_batch_size})"
+            # Rows that are padded keep their own batches: longer padding could change a figure.
+            size = facts.batch_size if facts.longest else recipe.validation_batch_size
+            data, more_helpers = _batched(data, facts, size)
+            helpers |= more_helpers
     steps = arguments.get("validation_steps", "None")
     size = recipe.validation_batch_size
     if not _divides(recipe, facts, steps):
         more = f", batch_size={size}" if facts.form == ARRAYS else ""
         more += f", steps={steps}" if steps != "None" else ""
-        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({"ValidateEveryRow"}))
+        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({*helpers, "ValidateEveryRow"}))
     keywords = {"validation_data": data}
     if facts.form == ARRAYS:
         keywords["validation_batch_size"] = str(size)
     if steps != "None":
         keywords["validation_steps"] = steps
-    return DataText((), keywords)
+    return DataText((), keywords, helpers=frozenset(helpers))
 
 
 def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
@@ -111,16 +116,20 @@ def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
     return facts.rows % recipe.replicas == 0 and recipe.validation_batch_size % recipe.replicas == 0
 
 
-def _stream(recipe: Recipe, text: str) -> DataText:
+def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
     facts, size = recipe.data, recipe.batch_size
-    if recipe.full_batches or facts.single:
-        _check_writable(facts)
-    if facts.single and not recipe.full_batches:
-        return DataText((f"{text if _is_simple(text) else f'({text})'}.batch({size})",), _steps(recipe))
-    if not recipe.full_batches and size == facts.batch_size:
-        return DataText((text,), _steps(recipe))
-    if facts.form == TF_DATA:
-        dataset = text if _is_simple(text) else f"({text})"
+    helpers: set[str] = set()
+    if facts.dense:
+        text, more = _dense(text, facts)
+        helpers |= more
+    dataset = text if _is_simple(text) else f"({text})"
+    if not recipe.full_batches:
+        if facts.single:
+            made, more = _batched(text, facts, size)
+            return DataText((made,), _steps(recipe), helpers=frozenset(helpers | more))
+        if size == facts.batch_size:
+            return DataText((text,), _steps(recipe), helpers=frozenset(helpers))
+    if facts.form == TF_DATA and not facts.longest and not recipe.passes:
         if facts.single and recipe.steps_per_epoch is None:
             made = f"{dataset}.concatenate({dataset}.repeat().take({size - 1})).batch({size}, drop_remainder=True)"
         elif facts.single:
@@ -131,8 +140,10 @@ def _stream(recipe: Recipe, text: str) -> DataText:
         else:
             made = f"{dataset}{'' if facts.infinite else '.repeat()'}.rebatch({size}, drop_remainder=True)"
         casts = _casts(facts)
-        return DataText((made + casts,), _steps(recipe), helpers=frozenset({"tf"} if casts else ()))
-    helpers = {"full_batches_of"}
+        helpers |= {"tf"} if casts else set()
+        return DataText((made + casts,), _steps(recipe), helpers=frozenset(helpers))
+    helper = "full_batches_in_lengths" if facts.longest else "full_batches_of"
+    helpers.add(helper)
     before: tuple[str, ...] = ()
     forever = "" if recipe.steps_per_epoch is not None and not facts.once else ", forever=False"
     if facts.form == "PyDataset" and recipe.shuffle and not facts.infinite:
@@ -143,10 +154,44 @@ def _stream(recipe: Recipe, text: str) -> DataText:
     elif facts.once:
         read = f"replayed({text})"
         helpers.add("replayed")
+    elif facts.single and facts.longest:
+        if recipe.passes or forever:
+            read, more = _batched(text, facts, 1)  # each as long as it is, and passes one by one
+        else:
+            again = text if facts.infinite else f"{dataset}.repeat()"
+            read, more = _batched(again, facts, size, ", drop_remainder=True")
+        read, helpers = f"lambda: {read}", helpers | more
+    elif facts.single:
+        read = f"lambda: {dataset}.batch({size})"
     else:
         read = f"lambda: {text}"
-    made = f"full_batches_of({read}, batch_size={size}{forever})"
+    parts = [read, f"batch_size={size}"]
+    if facts.longest:
+        parts += [f"longest={[dict(axes) for axes in facts.longest]}", f"fill={_numbers(facts.fill)}"]
+    made = f"{helper}({', '.join(parts)}{forever}{first_pass})"
     return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+
+
+def _dense(text: str, facts: DataFacts) -> tuple[str, set[str]]:
+    """Return a dataset with its sparse and ragged tensors made dense, and the helpers for it."""
+    fill = facts.fill[0] if facts.fill else 0.0
+    return f"dense({text}{f', fill={_number(fill)}' if fill else ''})", {"dense", "tf"}
+
+
+def _batched(text: str, facts: DataFacts, size: int, full: str = "") -> tuple[str, set[str]]:
+    """Return single rows in batches, those of different lengths padded to the longest of their batch; and the helpers."""
+    if facts.longest and any(facts.fill):
+        return f"padded_rows({text}, {size}, fill={_numbers(facts.fill)}{full})", {"padded_rows", "tf"}
+    padded = "padded_" if facts.longest else ""
+    return f"{text if _is_simple(text) else f'({text})'}.{padded}batch({size}{full})", set()
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return f"[{', '.join(map(_number, values))}]"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _called(text: str, facts: DataFacts) -> str:
@@ -167,15 +212,6 @@ def _arrays_of_a_call(facts: DataFacts, arguments: dict[str, str]) -> tuple[tupl
     names = ("x", "y", "sample_weight")[: facts.parts]
     made = {name: f"made_{name}" for name in names}
     return (f"{', '.join(made.values())} = {_called(arguments['x'], facts)}",), arguments | made
-
-
-def _check_writable(facts: DataFacts) -> None:
-    if facts.unwritten:
-        raise ExportError(
-            f"The {facts.form} gives {facts.unwritten}; this is not written out.",
-            expected="a dataset whose batches have one shape.",
-            type_next="dataset = rows.padded_batch(32, ([200], [])), 200 the longest; fit it, then %tpu_export again",
-        )
 
 
 def _casts(facts: DataFacts) -> str:
@@ -207,5 +243,5 @@ def _is_simple(text: str) -> bool:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     if isinstance(node, ast.Call):  # np.asarray(x), which is ours
-        return ast.unparse(node.func) == "np.asarray"
+        return ast.unparse(node.func) in ("np.asarray", "dense")
     return isinstance(node, ast.Name)

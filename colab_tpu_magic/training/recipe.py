@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files.passes import passes_beneath
+from ..rewrite.buckets import Buckets
 from ..rewrite.forms.callables import call_arguments
+from ..rewrite.forms.tf_data import FORM as TF_DATA
 from ..rewrite.forms.tf_rows import SINGLE
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
@@ -36,7 +39,10 @@ class DataFacts:
         once: Whether only one pass can be made.
         batches: Batches in a pass over the stream, or None.
         single: Whether the stream gave single rows, which were batched.
-        unwritten: What was done to it that a script cannot say in a line, or empty.
+        longest: Of each flattened array, the axes that were padded to a few lengths, with the longest that was
+            known of each; no entries when no length varied.
+        fill: What each flattened array was padded with.
+        dense: Whether its tensors were sparse or ragged.
         call: How the function that made it was called: ``"()"``; empty when the data itself was given.
         parts: How many of x, y and sample_weight there are.
     """
@@ -50,7 +56,9 @@ class DataFacts:
     once: bool = False
     batches: int | None = None
     single: bool = False
-    unwritten: str = ""
+    longest: tuple[tuple[tuple[int, int], ...], ...] = ()
+    fill: tuple[float, ...] = ()
+    dense: bool = False
     call: str = ""
     parts: int = 2
 
@@ -86,6 +94,9 @@ class Recipe:
         jit_compile: What the model got, or None.
         steps_per_execution: What the model got, or None.
         averaged_statistics: Whether the replicas' moving statistics were averaged each epoch.
+        passes: Seed and number of the first pass over the files that the training data was made from, each pair
+            once; empty when no files were read in an order of ours.
+        validates_on_the_same: Whether the validation reads the same files from the same object.
     """
 
     site: CallSite
@@ -114,6 +125,8 @@ class Recipe:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     averaged_statistics: bool = False
+    passes: tuple[tuple[int, int], ...] = ()
+    validates_on_the_same: bool = False
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -166,7 +179,18 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         averaged_statistics=engine.settles
         and prepared.replicas > 1
         and (not model.built or any(layer.non_trainable_variables for layer in model.layers)),
+        passes=_passes(prepared.data, arguments["x"]),
+        validates_on_the_same=bool(
+            set(passes_beneath(arguments["x"])) & set(passes_beneath(arguments["validation_data"]))
+        ),
     )
+
+
+def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:
+    """Return seed and number of the first pass over the files beneath some training data."""
+    # The pass that was looked into goes on as the first of the training, unless batches of another size are made anew.
+    looked = isinstance(source, StreamSource) and source.sized is None
+    return tuple(dict.fromkeys((one.seed, one.begun - looked) for one in passes_beneath(given)))
 
 
 def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
@@ -186,7 +210,9 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
         source.once,
         source.batches,
         SINGLE in source.done,
-        _unwritten(source),
+        _longest(source),
+        () if source.lengths is None else source.lengths.values,
+        _is_dense(source, given),
         call,
         len(source.example),
     )
@@ -198,12 +224,25 @@ def _call(given: Any, batch_size: int | None) -> str:
     return "" if arguments is None else f"({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
-def _unwritten(source: StreamSource) -> str:
-    if source.lengths is not None and (source.lengths.vary or SINGLE in source.done):
-        return "rows of varying length, which were padded to a few lengths"
-    if any(done.before == "sparse tensors" for done in source.done):
-        return "sparse tensors, which were written out in full"
-    return ""
+def _longest(source: StreamSource) -> tuple[tuple[tuple[int, int], ...], ...]:
+    lengths = source.lengths
+    if lengths is None or not (lengths.vary or SINGLE in source.done):
+        return ()
+    longest = iter(Buckets.of(lengths).longest)
+    return tuple(tuple((axis, next(longest)) for axis in axes) for axes in lengths.axes)
+
+
+def _is_dense(source: StreamSource, given: Any) -> bool:
+    """Return whether a dataset's tensors had to be made dense; of one that a function made its shapes tell."""
+    spec = getattr(given, "element_spec", None)
+    if spec is None:
+        return source.form == TF_DATA and (
+            source.lengths is not None or any(done.before == "sparse tensors" for done in source.done)
+        )
+    import tensorflow as tf
+
+    kinds = tf.RaggedTensorSpec | tf.SparseTensorSpec
+    return any(isinstance(one, kinds) for one in tf.nest.flatten(spec))
 
 
 def _is_flat(tree: Any) -> bool:
