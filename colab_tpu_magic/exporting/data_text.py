@@ -9,6 +9,7 @@ from ..errors import ExportError
 from ..rewrite.forms.tf_data import FORM as TF_DATA
 from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
 
+OF_TF_DATA = (TF_DATA, "image folder", "TFRecord dataset")
 
 @dataclass(frozen=True)
 class DataText:
@@ -93,6 +94,9 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
             size = facts.batch_size if facts.longest else recipe.validation_batch_size
             data, more_helpers = _batched(data, facts, size)
             helpers |= more_helpers
+        elif _is_uneven(recipe, facts, arguments):
+            # Plain Keras on several TensorFlow replicas wants a first batch that they can share.
+            data = f"{data if _is_simple(data) else f'({data})'}.rebatch({recipe.validation_batch_size})"
     steps = arguments.get("validation_steps", "None")
     size = recipe.validation_batch_size
     if not _divides(recipe, facts, steps):
@@ -105,6 +109,18 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
     if steps != "None":
         keywords["validation_steps"] = steps
     return DataText((), keywords, helpers=frozenset(helpers))
+
+
+def _is_uneven(recipe: Recipe, facts: DataFacts, arguments: dict[str, str]) -> bool:
+    """Return whether a dataset's own batches would stop a validation on TensorFlow replicas, and others would not."""
+    return (
+        recipe.backend == "tensorflow"
+        and facts.form in OF_TF_DATA
+        and not facts.longest
+        and facts.batch_size % recipe.replicas != 0
+        and recipe.validation_in_any_batches
+        and arguments.get("validation_steps", "None") == "None"
+    )
 
 
 def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
