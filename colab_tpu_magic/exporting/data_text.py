@@ -96,7 +96,7 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
             helpers |= more_helpers
         elif _is_uneven(recipe, facts, arguments):
             # Plain Keras on several TensorFlow replicas wants a first batch that they can share.
-            data = f"{data if _is_simple(data) else f'({data})'}.rebatch({recipe.validation_batch_size})"
+            data = f"{data if _is_simple(data) else f'({data})'}{_rebatched(recipe, facts)}"
     steps = arguments.get("validation_steps", "None")
     size = recipe.validation_batch_size
     if not _divides(recipe, facts, steps):
@@ -116,10 +116,29 @@ def _is_uneven(recipe: Recipe, facts: DataFacts, arguments: dict[str, str]) -> b
     return (
         recipe.backend == "tensorflow"
         and facts.form in OF_TF_DATA
-        and not facts.longest
         and facts.batch_size % recipe.replicas != 0
         and recipe.validation_in_any_batches
         and arguments.get("validation_steps", "None") == "None"
+    )
+
+
+def _rebatched(recipe: Recipe, facts: DataFacts) -> str:
+    """Return what makes batches of a dataset that replicas can share.
+
+    Raises:
+        ExportError: When its rows would have to be padded, and that could change a figure.
+    """
+    if not facts.fill:
+        return f".rebatch({recipe.validation_batch_size})"
+    if facts.masked and not any(facts.fill):
+        return f".unbatch().padded_batch({recipe.validation_batch_size})"
+    size = -(-facts.batch_size // recipe.replicas) * recipe.replicas
+    raise ExportError(
+        f"The validation has batches of {facts.batch_size} rows of varying length, which plain Keras cannot share out "
+        f"over {recipe.replicas} TensorFlow replicas; joined to other batches they would be padded anew, and no mask "
+        "hides that.",
+        expected="batches that the replicas can share.",
+        type_next=f"validation = rows.padded_batch({size}); fit with it, then %tpu_export again",
     )
 
 
@@ -171,19 +190,25 @@ def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
         read = f"replayed({text})"
         helpers.add("replayed")
     elif facts.single and facts.longest:
-        if recipe.passes or forever:
-            read, more = _batched(text, facts, 1)  # each as long as it is, and passes one by one
+        if forever:
+            read, more = _batched(text, facts, size)
+        elif recipe.passes:
+            read, more = _batched(text, facts, 1)  # each row as long as it is, and passes one by one
         else:
             again = text if facts.infinite else f"{dataset}.repeat()"
             read, more = _batched(again, facts, size, ", drop_remainder=True")
         read, helpers = f"lambda: {read}", helpers | more
     elif facts.single:
         read = f"lambda: {dataset}.batch({size})"
+    elif forever and facts.form in OF_TF_DATA and not facts.fill:
+        read = f"lambda: {dataset}.rebatch({size})"  # so that the first rows that complete the last batch are as many
     else:
         read = f"lambda: {text}"
     parts = [read, f"batch_size={size}"]
     if facts.longest:
         parts += [f"longest={[dict(axes) for axes in facts.longest]}", f"fill={_numbers(facts.fill)}"]
+    if forever:
+        helpers |= {"finite", "tf"}
     made = f"{helper}({', '.join(parts)}{forever}{first_pass})"
     return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
 

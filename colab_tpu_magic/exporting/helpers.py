@@ -219,21 +219,24 @@ def helpers_text(used: Iterable[str], backend: str) -> str:
     if "images_of_folder" in wanted and "cropped_image_of_size" not in wanted:
         wanted.add("image_of_size")
     in_lengths = "full_batches_in_lengths" in wanted
+    # Keras takes a PyDataset that does not know its length for endless.
+    finite = backend != "jax" or "finite" in wanted
     if backend == "jax" and (in_lengths or wanted & set(MAKERS)):
         wanted.add("Endless")
-    elif backend != "jax":
+    if finite:
         wanted |= {"as_dataset_in_lengths"} if in_lengths else set()
         wanted |= {"as_dataset"} if wanted & set(MAKERS) else set()
     texts = [(name, text) for name, text in HELPERS.items() if name in wanted]
-    return "\n\n\n".join(_filled(name, text, backend, "Passes" in wanted) for name, text in texts)
+    return "\n\n\n".join(_filled(name, text, backend, "Passes" in wanted, finite) for name, text in texts)
 
 
-def _filled(name: str, text: str, backend: str, of_files: bool) -> str:
-    made = "Endless(batches)"
-    if backend != "jax":
-        made = "as_dataset(batches, batch_size)"
-        if name == "full_batches_in_lengths":
-            made = "as_dataset_in_lengths(batches, batch_size, longest)"
+def _filled(name: str, text: str, backend: str, of_files: bool, finite: bool) -> str:
+    made = "as_dataset(batches, batch_size)"
+    if name == "full_batches_in_lengths":
+        made = "as_dataset_in_lengths(batches, batch_size, longest)"
+    if backend == "jax":
+        ends = finite and name in ("full_batches_of", "full_batches_in_lengths")
+        made = f"Endless(batches) if forever else {made}" if ends else "Endless(batches)"
     for place, more in OF_FILES.items():
         text = text.replace(place, more if of_files else "")
     return text.replace("{made}", made)

@@ -41,7 +41,8 @@ class DataFacts:
         single: Whether the stream gave single rows, which were batched.
         longest: Of each flattened array, the axes that were padded to a few lengths, with the longest that was
             known of each; no entries when no length varied.
-        fill: What each flattened array was padded with.
+        fill: What each flattened array was padded with; empty when its lengths cannot vary.
+        masked: Whether padding was proven to change no figure.
         dense: Whether its tensors were sparse or ragged.
         call: How the function that made it was called: ``"()"``; empty when the data itself was given.
         parts: How many of x, y and sample_weight there are.
@@ -59,6 +60,7 @@ class DataFacts:
     longest: tuple[tuple[tuple[int, int], ...], ...] = ()
     fill: tuple[float, ...] = ()
     dense: bool = False
+    masked: bool = False
     call: str = ""
     parts: int = 2
 
@@ -213,6 +215,7 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
         _longest(source),
         () if source.lengths is None else source.lengths.values,
         _is_dense(source, given),
+        source.lengths is not None and bool(source.lengths.padding.proof),
         call,
         len(source.example),
     )
