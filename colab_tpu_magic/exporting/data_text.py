@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from ..errors import ExportError
 from ..rewrite.forms.tf_data import FORM as TF_DATA
-from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
+from ..training.recipe import ARRAY, ARRAYS, OTHER, TREE, UNKNOWN, DataFacts, Recipe
 
 OF_TF_DATA = (TF_DATA, "image folder", "TFRecord dataset")
+
 
 @dataclass(frozen=True)
 class DataText:
@@ -51,11 +52,11 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pa
     places = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
     for place, name in enumerate(names):
         text = arguments[name]
-        if recipe.validation_split_at is not None and not _is_simple(text):
-            before.append(f"all_{name} = {text}")
-            text = f"all_{name}"
         kind = OTHER if called else places[name]
-        text = f"np.asarray({text})" if kind == OTHER else text
+        if recipe.validation_split_at is not None and (_is_made(kind) or not _is_simple(text)):
+            before.append(f"all_{name} = {_as_array(text, kind, name)}")
+            text, kind = f"all_{name}", TREE if kind.startswith("keras.tree") else kind if kind == TREE else ARRAY
+        text = _as_array(text, kind, name)
         text = _part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
         if recipe.data.flat and place < len(recipe.data.dtypes) and recipe.data.dtypes[place]:
             text = f'{text if _is_simple(text) else f"({text})"}.astype("{recipe.data.dtypes[place]}")'
@@ -66,7 +67,8 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pa
     helper = "full_batches" if recipe.shuffle else "full_batches_in_order"
     ending = f", seed={seed}" if recipe.shuffle else ""
     made = f"{helper}({', '.join(parts)}, batch_size={recipe.batch_size}{ending})"
-    return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset({helper}))
+    helpers = {helper, "tf"} if any("tf." in kind for kind in recipe.kinds) else {helper}
+    return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset(helpers))
 
 
 def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
@@ -81,7 +83,11 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
         names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
         kinds = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
         parts = [
-            _part(arguments[name] if _is_simple(arguments[name]) else f"all_{name}", kinds[name], rest)
+            _part(
+                arguments[name] if _is_simple(arguments[name]) and not _is_made(kinds[name]) else f"all_{name}",
+                kinds[name],
+                rest,
+            )
             for name in names
         ]
         data = f"({', '.join(parts)})"
@@ -149,6 +155,30 @@ def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
     if facts.rows is None or steps != "None":
         return False
     return facts.rows % recipe.replicas == 0 and recipe.validation_batch_size % recipe.replicas == 0
+
+
+def _is_made(kind: str) -> bool:
+    """Return whether arrays have to be made of what was given, before some of its rows can be taken."""
+    return "{}" in kind
+
+
+def _as_array(text: str, kind: str, name: str) -> str:
+    """Return the text of an array, or of a tree of them.
+
+    Raises:
+        ExportError: When nobody knows what makes arrays of the data.
+    """
+    if kind == UNKNOWN:
+        raise ExportError(
+            f"{name} holds data that was read row by row or made dense part by part, which is not written out.",
+            expected="arrays.",
+            type_next="x, y = (numpy.stack(part) for part in zip(*rows)) in a cell, model.fit(x, y), then %tpu_export",
+        )
+    if kind == OTHER:
+        return f"np.asarray({text})"
+    if kind.startswith("keras.tree"):
+        return kind.format(text)
+    return kind.format(text if _is_simple(text) else f"({text})") if "{}" in kind else text
 
 
 def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
@@ -224,7 +254,8 @@ def _batched(text: str, facts: DataFacts, size: int, full: str = "") -> tuple[st
     if facts.longest and any(facts.fill):
         return f"padded_rows({text}, {size}, fill={_numbers(facts.fill)}{full})", {"padded_rows", "tf"}
     padded = "padded_" if facts.longest else ""
-    return f"{text if _is_simple(text) else f'({text})'}.{padded}batch({size}{full})", set()
+    called = isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    return f"{text if called or _is_simple(text) else f'({text})'}.{padded}batch({size}{full})", set()
 
 
 def _numbers(values: tuple[float, ...]) -> str:
@@ -273,7 +304,7 @@ def _part(text: str, kind: str, rows: str | None) -> str:
     """Return the text of some of the rows of an array or of a tree of arrays."""
     if rows is None:
         return text
-    if kind == TREE:
+    if kind == TREE or kind.startswith("keras.tree"):
         return f"keras.tree.map_structure(lambda array: array{rows}, {text})"
     return f"{text if _is_simple(text) else f'({text})'}{rows}"
 

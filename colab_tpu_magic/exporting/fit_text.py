@@ -18,7 +18,8 @@ KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_fre
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 # What the rule says of our own fit; in a script the lines themselves say it.
 RATE_COMES_BACK = " When the fit ends, the optimizer has your own rate again."
-ABOVE_THE_DATA = ("batch-size", "static-shapes", "dtypes")
+BATCH_BY_BATCH = "Sparse and ragged rows are made so batch by batch, never all at once;"
+ABOVE_THE_DATA = ("dense-arrays", "batch-size", "static-shapes", "dtypes")
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ def _call(
     if validation.callbacks:
         keywords["callbacks"] = _callbacks(validation.callbacks, texts.get("callbacks"))
     lines = [f"{model}.fit("]
-    for text in (reason(changes, rule) for rule in ABOVE_THE_DATA):
+    told = [replace(one, why=one.why.replace(BATCH_BY_BATCH, "Here all are made so at once;")) for one in changes]
+    for text in (reason(told, rule) for rule in ABOVE_THE_DATA):
         lines += [indent + line for line in text.split("\n") if line]
     lines += [f"{indent}{text}," for text in data.positional]
     lines += [f"{indent}{name}={text}," for name, text in keywords.items()]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..options import FitOptions
 
 ARRAYS = "arrays"
-ARRAY, TREE, OTHER = "array", "tree", "other"
+ARRAY, TREE, OTHER, UNKNOWN = "array", "tree", "other", "unknown"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class Recipe:
         steps_per_epoch: Steps in an epoch, or None.
         full_batches: Whether every batch had `batch_size` rows.
         data: The training data.
-        kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` or empty.
+        kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` (NumPy makes an array
+            of it), ``"unknown"``, a text that makes arrays of what stands in the place of ``{}``, or empty.
         validation: The validation data, or None.
         validation_split_at: The first row that was split off for validation, or None.
         validation_batch_size: Rows in a batch of the validation.
@@ -253,6 +254,7 @@ def _is_flat(tree: Any) -> bool:
 
 
 def _kind(part: Any) -> str:
+    """Return what x, y or sample_weight was given as; of another than an array, what makes one of it."""
     if part is None:
         return ""
     if isinstance(part, np.ndarray):
@@ -261,8 +263,38 @@ def _kind(part: Any) -> str:
         import keras
 
         leaves = keras.tree.flatten(part)
-        return TREE if leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves) else OTHER
-    return OTHER
+        if leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves):
+            return TREE
+        if leaves and not any(np.isscalar(leaf) for leaf in leaves):
+            made = {_made_of(leaf) for leaf in leaves}
+            return "keras.tree.map_structure(np.asarray, {})" if made <= {ARRAY, OTHER} else UNKNOWN
+        return OTHER
+    return _made_of(part)
+
+
+def _made_of(leaf: Any) -> str:
+    """Return what makes an array of one thing that is no container, as in `Recipe.kinds`."""
+    if isinstance(leaf, np.ndarray):
+        return ARRAY
+    convertible = hasattr(leaf, "__array__") or hasattr(leaf, "numpy")
+    kind, family = type(leaf).__name__, type(leaf).__module__.split(".")[0]
+    if family == "pandas":
+        if leaf.ndim == 1:
+            return "{}.cat.codes.to_numpy()[:, None]" if str(leaf.dtype) == "category" else "{}.to_numpy()[:, None]"
+        plain = all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in leaf.dtypes)
+        if plain:
+            return "{}.to_numpy()"
+        numbers = "lambda one: one.cat.codes if one.dtype == 'category' else one"
+        return f'{{}}.apply({numbers}).to_numpy("float32")'
+    if kind == "RaggedTensor":
+        return "{}.to_tensor().numpy()"
+    if kind == "SparseTensor":
+        return "tf.sparse.to_dense({}).numpy()"
+    if hasattr(leaf, "toarray") or hasattr(leaf, "todense"):
+        return "{}.toarray()" if hasattr(leaf, "toarray") else "np.asarray({}.todense())"
+    if family == "torch":
+        return "{}.detach().cpu().numpy()"
+    return OTHER if convertible else UNKNOWN
 
 
 def _places(model: Any) -> tuple[int, ...]:
