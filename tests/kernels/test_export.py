@@ -115,7 +115,7 @@ reader = made(*words)
 looker = made(keras.layers.Flatten())
 histories = [looker.fit(floats, epochs=2, validation_data=tpu.images(root, (8, 8), 5, seed=0))]
 histories.append(looker.fit(pictures))
-histories.append(reader.fit(texts, epochs=2, validation_data=single.padded_batch(10)))""",
+histories.append(reader.fit(texts, epochs=2, validation_data=single))""",
 ]
 MIRRORED = [
     """x = np.random.default_rng(0).normal(size=(203, 6)).astype("float32")
