@@ -16,12 +16,12 @@ from .calls import FitCall, calls_of, check_alike
 from .cell_text import cell_text, imports_of
 from .cells import Cell, cells_of, plain
 from .document import Document, Section
-from .edits import Edit
+from .edits import Edit, Source, within
 from .failures import cut, without_failures
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
 from .names import bound_by
-from .own_forms import refuse_own_forms
+from .own_forms import OwnForms, own_forms
 from .plain_calls import models_of, reads, undistributed
 from .setup_text import distribution_text, environment_text, imports_text
 from .slicing import Slice, sliced
@@ -61,7 +61,6 @@ def document_of(
     cells = [*without_failures(before, runs, raised or {}), last]
     runs = [one for one in runs if one.status != "failed" or one.recipe is None or one.recipe.execution == last.number]
     kept = sliced(cells, last)
-    refuse_own_forms(cells, [one.node for one in kept.statements])
     _check_names(kept, run)
     kept_cells = [cell for cell in cells if kept.of(cell)]
     numbers = {cell.number for cell in kept_cells if cell.fits or cell is last or _has_runs(cell, runs)}
@@ -72,12 +71,14 @@ def document_of(
         check_alike(call)
     made = [one for call in calls for one in call.runs]
     ours = _names_of_ours(cells)
-    texts = [fit_text(call, len(made) > 1, ours) for call in calls]
-    used = {name for text in texts for name in text.helpers}
+    files = own_forms(cells, {cell.number: kept.of(cell) for cell in kept_cells})
+    texts = [fit_text(call, len(made) > 1, ours, files.edits.get(call.cell.number, ())) for call in calls]
+    used = {name for text in texts for name in text.helpers} | files.helpers
     helpers = helpers_text(used, recipe.backend)
     edits: dict[int, list[Edit]] = {}
     for call, text in zip(calls, texts, strict=True):
         edits.setdefault(call.cell.number, []).extend(text.edits)
+    _outside_the_fits(files, calls, edits)
     models = models_of(calls, kept_cells)
     if recipe.backend == "jax" and recipe.replicas > 1:
         _undistribute(kept_cells, calls, models, edits)
@@ -174,6 +175,14 @@ def _undistribute(cells: list[Cell], calls: list[FitCall], models: set[str], edi
         edits.setdefault(cell.number, []).extend(undistributed(cell, models, fits, last > cell.number))
 
 
+def _outside_the_fits(files: OwnForms, calls: list[FitCall], edits: dict[int, list[Edit]]) -> None:
+    """Add the edits of files that no new text of a fit has in it already."""
+    for number, renamed in files.edits.items():
+        spans = [Source(call.cell.text).span(call.node) for call in calls if call.cell.number == number]
+        inside = {id(edit) for start, stop in spans for edit in within(renamed, start, stop)}
+        edits.setdefault(number, []).extend(edit for edit in renamed if id(edit) not in inside)
+
+
 def _section(cell: Cell, kept: Slice, whole: bool, edits: list[Edit], ours: set[str]) -> Section:
     code = cell_text(cell, kept.of(cell), whole, edits, ours)
     if code and cell.fits:
@@ -206,16 +215,20 @@ def _single(imports: list[str]) -> Iterable[str]:
 
 
 def _seeds(calls: list[FitCall]) -> str:
-    runs = [
-        run
-        for call in calls
-        if len({one.recipe.shuffle_seed for one in call.runs if one.recipe is not None}) > 1
-        for run in call.runs
-    ]
-    if not runs:
-        return ""
-    seeds = [run.recipe.shuffle_seed for run in sorted(runs, key=lambda run: run.number) if run.recipe is not None]
-    return f"# Each fit of the run shuffled in an order of its own.\nshuffle_seeds = iter({seeds})"
+    texts = []
+    for told, name, value in (
+        ("Each fit of the run shuffled in an order of its own.", "shuffle_seeds", lambda recipe: recipe.shuffle_seed),
+        ("Seed and number of the first pass over the files in each fit.", "first_passes", _first_pass),
+    ):
+        made = [[(run.number, value(run.recipe)) for run in call.runs if run.recipe is not None] for call in calls]
+        differ = [pair for pairs in made if len({one for _, one in pairs}) > 1 for pair in pairs]
+        if differ:
+            texts.append(f"# {told}\n{name} = iter({[one for _, one in sorted(differ)]})")
+    return "\n\n".join(texts)
+
+
+def _first_pass(recipe: Recipe) -> tuple[int, int] | None:
+    return recipe.passes[0] if recipe.passes else None
 
 
 def _words(recipe: Recipe, unseeded: bool) -> tuple[str, ...]:

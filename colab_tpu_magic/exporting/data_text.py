@@ -6,9 +6,10 @@ import ast
 from dataclasses import dataclass, field
 
 from ..errors import ExportError
-from ..training.recipe import ARRAYS, OTHER, TREE, DataFacts, Recipe
+from ..rewrite.forms.tf_data import FORM as TF_DATA
+from ..training.recipe import ARRAY, ARRAYS, OTHER, TREE, UNKNOWN, DataFacts, Recipe
 
-TF_DATA = "tf.data.Dataset"
+OF_TF_DATA = (TF_DATA, "image folder", "TFRecord dataset")
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,14 @@ class DataText:
     helpers: frozenset[str] = frozenset()
 
 
-def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataText:
+def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pass: str = "") -> DataText:
     """Return the training data's text.
 
     Args:
         recipe: How the run was made.
         arguments: The user's arguments, name to text.
         seed: The seed's text.
+        first_pass: The text of seed and number of the first pass over files, empty where none are read.
 
     Raises:
         ExportError: For what a plain script cannot say.
@@ -47,8 +49,15 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
             expected="the numbers made before the fit, and a model that begins after the layer.",
             type_next=f"x = {recipe.text}(texts); rest = keras.Sequential(model.layers[1:]); fit it, then %tpu_export again",
         )
+    if recipe.alike:
+        raise ExportError(
+            "Each batch had rows of alike length, in an order that a plain script does not repeat.",
+            expected="a run whose rows are padded to one length.",
+            type_next="%%tpu_fit --no static-shapes, or shuffle=False; then %tpu_export again",
+        )
     if recipe.data.form != ARRAYS:
-        return _stream(recipe, _called(arguments["x"], recipe.data))
+        first = f", first_pass={first_pass}" if first_pass else ""
+        return _stream(recipe, _called(arguments["x"], recipe.data), first)
     called: tuple[str, ...] = ()
     if recipe.data.call:
         called, arguments = _arrays_of_a_call(recipe.data, arguments)
@@ -58,11 +67,11 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
     places = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
     for place, name in enumerate(names):
         text = arguments[name]
-        if recipe.validation_split_at is not None and not _is_simple(text):
-            before.append(f"all_{name} = {text}")
-            text = f"all_{name}"
         kind = OTHER if called else places[name]
-        text = f"np.asarray({text})" if kind == OTHER else text
+        if recipe.validation_split_at is not None and (_is_made(kind) or not _is_simple(text)):
+            before.append(f"all_{name} = {_as_array(text, kind, name)}")
+            text, kind = f"all_{name}", TREE if kind.startswith("keras.tree") else kind if kind == TREE else ARRAY
+        text = _as_array(text, kind, name)
         text = _part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
         if recipe.data.flat and place < len(recipe.data.dtypes) and recipe.data.dtypes[place]:
             text = f'{text if _is_simple(text) else f"({text})"}.astype("{recipe.data.dtypes[place]}")'
@@ -73,12 +82,13 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str) -> DataT
     helper = "full_batches" if recipe.shuffle else "full_batches_in_order"
     ending = f", seed={seed}" if recipe.shuffle else ""
     made = f"{helper}({', '.join(parts)}, batch_size={recipe.batch_size}{ending})"
-    return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset({helper}))
+    helpers = {helper, "tf"} if any("tf." in kind for kind in recipe.kinds) else {helper}
+    return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset(helpers))
 
 
 def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
     """Return the validation's text: plain arguments where Keras can, else a callback that does the same."""
-    facts = recipe.validation
+    facts, helpers = recipe.validation, set[str]()
     if facts is None:
         return DataText(())
     if recipe.validation_split_at is not None:
@@ -88,27 +98,69 @@ def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
         names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
         kinds = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
         parts = [
-            _part(arguments[name] if _is_simple(arguments[name]) else f"all_{name}", kinds[name], rest)
+            _part(
+                arguments[name] if _is_simple(arguments[name]) and not _is_made(kinds[name]) else f"all_{name}",
+                kinds[name],
+                rest,
+            )
             for name in names
         ]
         data = f"({', '.join(parts)})"
     else:
         data = _called(arguments["validation_data"], facts)
+        if facts.dense:
+            data, helpers = _dense(data, facts)
         if facts.single:
-            _check_writable(facts)
-            data = f"{data if _is_simple(data) else f'({data})'}.batch({recipe.validation_batch_size})"
+            # Rows that are padded keep their own batches: longer padding could change a figure.
+            size = facts.batch_size if facts.longest else recipe.validation_batch_size
+            data, more_helpers = _batched(data, facts, size)
+            helpers |= more_helpers
+        elif _is_uneven(recipe, facts, arguments):
+            # Plain Keras on several TensorFlow replicas wants a first batch that they can share.
+            data = f"{data if _is_simple(data) else f'({data})'}{_rebatched(recipe, facts)}"
     steps = arguments.get("validation_steps", "None")
     size = recipe.validation_batch_size
     if not _divides(recipe, facts, steps):
         more = f", batch_size={size}" if facts.form == ARRAYS else ""
         more += f", steps={steps}" if steps != "None" else ""
-        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({"ValidateEveryRow"}))
+        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({*helpers, "ValidateEveryRow"}))
     keywords = {"validation_data": data}
     if facts.form == ARRAYS:
         keywords["validation_batch_size"] = str(size)
     if steps != "None":
         keywords["validation_steps"] = steps
-    return DataText((), keywords)
+    return DataText((), keywords, helpers=frozenset(helpers))
+
+
+def _is_uneven(recipe: Recipe, facts: DataFacts, arguments: dict[str, str]) -> bool:
+    """Return whether a dataset's own batches would stop a validation on TensorFlow replicas, and others would not."""
+    return (
+        recipe.backend == "tensorflow"
+        and facts.form in OF_TF_DATA
+        and facts.batch_size % recipe.replicas != 0
+        and recipe.validation_in_any_batches
+        and arguments.get("validation_steps", "None") == "None"
+    )
+
+
+def _rebatched(recipe: Recipe, facts: DataFacts) -> str:
+    """Return what makes batches of a dataset that replicas can share.
+
+    Raises:
+        ExportError: When its rows would have to be padded, and that could change a figure.
+    """
+    if not facts.fill:
+        return f".rebatch({recipe.validation_batch_size})"
+    if facts.masked and not any(facts.fill):
+        return f".unbatch().padded_batch({recipe.validation_batch_size})"
+    size = -(-facts.batch_size // recipe.replicas) * recipe.replicas
+    raise ExportError(
+        f"The validation has batches of {facts.batch_size} rows of varying length, which plain Keras cannot share out "
+        f"over {recipe.replicas} TensorFlow replicas; joined to other batches they would be padded anew, and no mask "
+        "hides that.",
+        expected="batches that the replicas can share.",
+        type_next=f"validation = rows.padded_batch({size}); fit with it, then %tpu_export again",
+    )
 
 
 def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
@@ -120,16 +172,44 @@ def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
     return facts.rows % recipe.replicas == 0 and recipe.validation_batch_size % recipe.replicas == 0
 
 
-def _stream(recipe: Recipe, text: str) -> DataText:
+def _is_made(kind: str) -> bool:
+    """Return whether arrays have to be made of what was given, before some of its rows can be taken."""
+    return "{}" in kind
+
+
+def _as_array(text: str, kind: str, name: str) -> str:
+    """Return the text of an array, or of a tree of them.
+
+    Raises:
+        ExportError: When nobody knows what makes arrays of the data.
+    """
+    if kind == UNKNOWN:
+        raise ExportError(
+            f"{name} holds data that was read row by row or made dense part by part, which is not written out.",
+            expected="arrays.",
+            type_next="x, y = (numpy.stack(part) for part in zip(*rows)) in a cell, model.fit(x, y), then %tpu_export",
+        )
+    if kind == OTHER:
+        return f"np.asarray({text})"
+    if kind.startswith("keras.tree"):
+        return kind.format(text)
+    return kind.format(text if _is_simple(text) else f"({text})") if "{}" in kind else text
+
+
+def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
     facts, size = recipe.data, recipe.batch_size
-    if recipe.full_batches or facts.single:
-        _check_writable(facts)
-    if facts.single and not recipe.full_batches:
-        return DataText((f"{text if _is_simple(text) else f'({text})'}.batch({size})",), _steps(recipe))
-    if not recipe.full_batches and size == facts.batch_size:
-        return DataText((text,), _steps(recipe))
-    if facts.form == TF_DATA:
-        dataset = text if _is_simple(text) else f"({text})"
+    helpers: set[str] = set()
+    if facts.dense:
+        text, more = _dense(text, facts)
+        helpers |= more
+    dataset = text if _is_simple(text) else f"({text})"
+    if not recipe.full_batches:
+        if facts.single:
+            made, more = _batched(text, facts, size)
+            return DataText((made,), _steps(recipe), helpers=frozenset(helpers | more))
+        if size == facts.batch_size:
+            return DataText((text,), _steps(recipe), helpers=frozenset(helpers))
+    if facts.form == TF_DATA and not facts.longest and not recipe.passes:
         if facts.single and recipe.steps_per_epoch is None:
             made = f"{dataset}.concatenate({dataset}.repeat().take({size - 1})).batch({size}, drop_remainder=True)"
         elif facts.single:
@@ -140,8 +220,10 @@ def _stream(recipe: Recipe, text: str) -> DataText:
         else:
             made = f"{dataset}{'' if facts.infinite else '.repeat()'}.rebatch({size}, drop_remainder=True)"
         casts = _casts(facts)
-        return DataText((made + casts,), _steps(recipe), helpers=frozenset({"tf"} if casts else ()))
-    helpers = {"full_batches_of"}
+        helpers |= {"tf"} if casts else set()
+        return DataText((made + casts,), _steps(recipe), helpers=frozenset(helpers))
+    helper = "full_batches_in_lengths" if facts.longest else "full_batches_of"
+    helpers.add(helper)
     before: tuple[str, ...] = ()
     forever = "" if recipe.steps_per_epoch is not None and not facts.once else ", forever=False"
     if facts.form == "PyDataset" and recipe.shuffle and not facts.infinite:
@@ -152,10 +234,51 @@ def _stream(recipe: Recipe, text: str) -> DataText:
     elif facts.once:
         read = f"replayed({text})"
         helpers.add("replayed")
+    elif facts.single and facts.longest:
+        if forever:
+            read, more = _batched(text, facts, size)
+        elif recipe.passes:
+            read, more = _batched(text, facts, 1)  # each row as long as it is, and passes one by one
+        else:
+            again = text if facts.infinite else f"{dataset}.repeat()"
+            read, more = _batched(again, facts, size, ", drop_remainder=True")
+        read, helpers = f"lambda: {read}", helpers | more
+    elif facts.single:
+        read = f"lambda: {dataset}.batch({size})"
+    elif forever and facts.form in OF_TF_DATA and not facts.fill:
+        read = f"lambda: {dataset}.rebatch({size})"  # so that the first rows that complete the last batch are as many
     else:
         read = f"lambda: {text}"
-    made = f"full_batches_of({read}, batch_size={size}{forever})"
+    parts = [read, f"batch_size={size}"]
+    if facts.longest:
+        parts += [f"longest={[dict(axes) for axes in facts.longest]}", f"fill={_numbers(facts.fill)}"]
+    if forever:
+        helpers |= {"finite", "tf"}
+    made = f"{helper}({', '.join(parts)}{forever}{first_pass})"
     return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+
+
+def _dense(text: str, facts: DataFacts) -> tuple[str, set[str]]:
+    """Return a dataset with its sparse and ragged tensors made dense, and the helpers for it."""
+    fill = facts.fill[0] if facts.fill else 0.0
+    return f"dense({text}{f', fill={_number(fill)}' if fill else ''})", {"dense", "tf"}
+
+
+def _batched(text: str, facts: DataFacts, size: int, full: str = "") -> tuple[str, set[str]]:
+    """Return single rows in batches, those of different lengths padded to the longest of their batch; and the helpers."""
+    if facts.longest and any(facts.fill):
+        return f"padded_rows({text}, {size}, fill={_numbers(facts.fill)}{full})", {"padded_rows", "tf"}
+    padded = "padded_" if facts.longest else ""
+    called = isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    return f"{text if called or _is_simple(text) else f'({text})'}.{padded}batch({size}{full})", set()
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return f"[{', '.join(map(_number, values))}]"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _called(text: str, facts: DataFacts) -> str:
@@ -178,15 +301,6 @@ def _arrays_of_a_call(facts: DataFacts, arguments: dict[str, str]) -> tuple[tupl
     return (f"{', '.join(made.values())} = {_called(arguments['x'], facts)}",), arguments | made
 
 
-def _check_writable(facts: DataFacts) -> None:
-    if facts.unwritten:
-        raise ExportError(
-            f"The {facts.form} gives {facts.unwritten}; this is not written out.",
-            expected="a dataset whose batches have one shape.",
-            type_next="dataset = rows.padded_batch(32, ([200], [])), 200 the longest; fit it, then %tpu_export again",
-        )
-
-
 def _casts(facts: DataFacts) -> str:
     """Return a ``.map`` that casts the parts of a tf.data batch, empty where none is cast."""
     if not facts.flat or not any(facts.dtypes):
@@ -205,7 +319,7 @@ def _part(text: str, kind: str, rows: str | None) -> str:
     """Return the text of some of the rows of an array or of a tree of arrays."""
     if rows is None:
         return text
-    if kind == TREE:
+    if kind == TREE or kind.startswith("keras.tree"):
         return f"keras.tree.map_structure(lambda array: array{rows}, {text})"
     return f"{text if _is_simple(text) else f'({text})'}{rows}"
 
@@ -216,5 +330,5 @@ def _is_simple(text: str) -> bool:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     if isinstance(node, ast.Call):  # np.asarray(x), which is ours
-        return ast.unparse(node.func) == "np.asarray"
+        return ast.unparse(node.func) in ("np.asarray", "dense")
     return isinstance(node, ast.Name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -20,10 +21,12 @@ class Source:
 
     Args:
         text: Python source.
+        edits: Changes that `segment` makes in what it returns.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, edits: Sequence[Edit] = ()) -> None:
         self.text = text
+        self.edits = edits
         self.lines = text.split("\n")
         self._starts = [0]
         for line in self.lines:
@@ -48,7 +51,8 @@ class Source:
     def segment(self, node: ast.expr) -> str:
         """Return the text of an expression, on one line where it was written so."""
         start, stop = self.span(node)
-        return self.text[start:stop]
+        inside = [Edit(one.start - start, one.stop - start, one.text) for one in within(self.edits, start, stop)]
+        return applied(self.text[start:stop], inside)
 
     def indent(self, line: int) -> str:
         """Return the white space at the beginning of a line, from 1."""
@@ -59,6 +63,11 @@ class Source:
         """Return whether nothing stands before a statement on its line."""
         start = self.offset(node.lineno, node.col_offset)
         return not self.text[self.line_start(node.lineno) : start].strip()
+
+
+def within(edits: Iterable[Edit], start: int, stop: int) -> list[Edit]:
+    """Return the edits that lie between two characters."""
+    return [one for one in edits if start <= one.start and one.stop <= stop]
 
 
 def applied(text: str, edits: list[Edit]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +18,8 @@ KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_fre
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 # What the rule says of our own fit; in a script the lines themselves say it.
 RATE_COMES_BACK = " When the fit ends, the optimizer has your own rate again."
-ABOVE_THE_DATA = ("batch-size", "static-shapes", "dtypes")
+BATCH_BY_BATCH = "Sparse and ragged rows are made so batch by batch, never all at once;"
+ABOVE_THE_DATA = ("dense-arrays", "batch-size", "static-shapes", "dtypes")
 
 
 @dataclass(frozen=True)
@@ -35,22 +37,23 @@ class FitText:
     notes: tuple[str, ...]
 
 
-def fit_text(call: FitCall, put_back: bool, ours: set[str]) -> FitText:
+def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Edit] = ()) -> FitText:
     """Return the edits for one call.
 
     Args:
         call: The call and its runs.
         put_back: Whether to give the model its own settings again, for what comes after.
         ours: Names under which the notebook knows this package.
+        renamed: What is written in the place of functions of this package in the call's cell.
 
     Raises:
         ExportError: When the call cannot be written out.
     """
     recipe, changes = call.recipe, call.runs[-1].changes
-    source = Source(call.cell.text)
+    source = Source(call.cell.text, renamed)
     texts, model = _arguments(call, source, ours)
     seed = _seed(call)
-    data = training_data(recipe, texts, seed)
+    data = training_data(recipe, texts, seed, _first_pass(call))
     validation = validation_data(recipe, texts)
     before, after, helpers = _settings(call, model, put_back)
     if not model.replace(".", "").replace("_", "").isalnum():
@@ -69,6 +72,11 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str]) -> FitText:
     notes = not_carried_over(changes)
     if not recipe.full_batches:
         notes.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
+    if recipe.validates_on_the_same:
+        notes.append(
+            "The same dataset of files trains and validates, and which of the two begins a pass first depends on their "
+            "speed, so the order of the rows is not the same in every run. Two calls, one for each, keep it."
+        )
     return FitText(tuple(edits), frozenset(helpers | data.helpers | validation.helpers), tuple(notes))
 
 
@@ -89,6 +97,33 @@ def _seed(call: FitCall) -> str:
     return str(seeds[0]) if len(set(seeds)) == 1 else "next(shuffle_seeds)"
 
 
+def _first_pass(call: FitCall) -> str:
+    """Return the text of seed and number of the first pass over files, empty where none are read.
+
+    Raises:
+        ExportError: When files are read in orders that one pair does not say.
+    """
+    passes = [run.recipe.passes for run in call.runs if run.recipe is not None]
+    several = next((one for one in passes if len(one) > 1), None)
+    if several is not None:
+        raise ExportError(
+            f"The data is made of {len(several)} datasets of files whose orders have different seeds, or which were "
+            "read a different number of times.",
+            expected="datasets with one seed, read by nothing else before the fit.",
+            type_next="seed=0 in each tpu.images or tpu.tfrecords, made and fit in one cell, then %tpu_export again",
+        )
+    if not any(passes):
+        return ""
+    if call.recipe.full_batches and call.recipe.steps_per_epoch is None and call.recipe.epochs > 1:
+        raise ExportError(
+            "The files were not counted (they are compressed, not on this machine, or very many), so each epoch is "
+            "one pass of unknown length, and a script would not know where the next one begins.",
+            expected="the number of steps in an epoch.",
+            type_next="model.fit(rows, epochs=5, steps_per_epoch=100), then %tpu_export again",
+        )
+    return str(passes[0][0]) if len(set(passes)) == 1 else "next(first_passes)"
+
+
 def _call(
     call: FitCall, source: Source, model: str, texts: dict[str, str], data: DataText, validation: DataText
 ) -> str:
@@ -105,7 +140,8 @@ def _call(
     if validation.callbacks:
         keywords["callbacks"] = _callbacks(validation.callbacks, texts.get("callbacks"))
     lines = [f"{model}.fit("]
-    for text in (reason(changes, rule) for rule in ABOVE_THE_DATA):
+    told = [replace(one, why=one.why.replace(BATCH_BY_BATCH, "Here all are made so at once;")) for one in changes]
+    for text in (reason(told, rule) for rule in ABOVE_THE_DATA):
         lines += [indent + line for line in text.split("\n") if line]
     lines += [f"{indent}{text}," for text in data.positional]
     lines += [f"{indent}{name}={text}," for name, text in keywords.items()]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .file_helpers import FILE_HELPERS, NEEDS
+from .length_helpers import LENGTH_HELPERS
+
 _FULL_BATCHES = '''def full_batches(*data, batch_size, seed):
     """Return endless batches of one size; each pass over the rows comes in a new order.
 
@@ -46,13 +49,13 @@ _IN_ORDER = '''def full_batches_in_order(*data, batch_size):
 
     return {made}'''
 
-_OF = '''def full_batches_of(read, batch_size, forever=True):
+_OF = '''def full_batches_of(read, batch_size, forever=True{argument}):
     """Cut and join batches of any size into batches of one size.
 
     Args:
         read: A function that returns the batches of one pass.
         batch_size: Rows in every batch.
-        forever: Go on with the next pass; otherwise the first rows complete the last batch.
+        forever: Go on with the next pass; otherwise the first rows complete the last batch.{explained}
     """
 
     def join(*parts):
@@ -65,7 +68,7 @@ _OF = '''def full_batches_of(read, batch_size, forever=True):
         return keras.tree.map_structure(lambda array: array[start:stop], batch)
 
     def batches():
-        first = waiting = None
+        first = waiting = None{begin}
         while True:
             for batch in read():
                 batch = keras.tree.map_structure(np.asarray, tuple(batch))
@@ -177,7 +180,18 @@ _PRECISION = '''def compute_in(policy, model, float32_layers=()):
     # The compiled steps are made anew.
     model.train_function = model.test_function = model.predict_function = None'''
 
+# What a function that makes batches has besides, where they come out of files.
+OF_FILES = {
+    "{argument}": ", first_pass=None",
+    "{explained}": """
+        first_pass: Seed and number of the pass over the files to begin with.""",
+    "{begin}": """
+        if first_pass is not None:
+            Passes.begin(*first_pass)""",
+}
 HELPERS = {
+    **FILE_HELPERS,
+    **LENGTH_HELPERS,
     "Endless": _ENDLESS,
     "as_dataset": _DATASET,
     "full_batches": _FULL_BATCHES,
@@ -200,8 +214,29 @@ def helpers_text(used: Iterable[str], backend: str) -> str:
         backend: ``"jax"`` or ``"tensorflow"``: what the batches are handed to Keras as.
     """
     wanted = set(used)
-    if wanted & set(MAKERS):
-        wanted.add("Endless" if backend == "jax" else "as_dataset")
-    made = "Endless(batches)" if backend == "jax" else "as_dataset(batches, batch_size)"
-    texts = [text for name, text in HELPERS.items() if name in wanted]
-    return "\n\n\n".join(text.replace("{made}", made) for text in texts)
+    for name, needed in NEEDS.items():
+        wanted |= set(needed) if name in wanted else set()
+    if "images_of_folder" in wanted and "cropped_image_of_size" not in wanted:
+        wanted.add("image_of_size")
+    in_lengths = "full_batches_in_lengths" in wanted
+    # Keras takes a PyDataset that does not know its length for endless.
+    finite = backend != "jax" or "finite" in wanted
+    if backend == "jax" and (in_lengths or wanted & set(MAKERS)):
+        wanted.add("Endless")
+    if finite:
+        wanted |= {"as_dataset_in_lengths"} if in_lengths else set()
+        wanted |= {"as_dataset"} if wanted & set(MAKERS) else set()
+    texts = [(name, text) for name, text in HELPERS.items() if name in wanted]
+    return "\n\n\n".join(_filled(name, text, backend, "Passes" in wanted, finite) for name, text in texts)
+
+
+def _filled(name: str, text: str, backend: str, of_files: bool, finite: bool) -> str:
+    made = "as_dataset(batches, batch_size)"
+    if name == "full_batches_in_lengths":
+        made = "as_dataset_in_lengths(batches, batch_size, longest)"
+    if backend == "jax":
+        ends = finite and name in ("full_batches_of", "full_batches_in_lengths")
+        made = f"Endless(batches) if forever else {made}" if ends else "Endless(batches)"
+    for place, more in OF_FILES.items():
+        text = text.replace(place, more if of_files else "")
+    return text.replace("{made}", made)

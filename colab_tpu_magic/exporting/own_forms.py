@@ -1,25 +1,36 @@
-"""Refuse to write out data that this package itself reads: a plain script cannot call it."""
+"""Write `tpu.images` and `tpu.tfrecords` as functions that the script brings along: it cannot call this package."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
-from ..errors import ExportError
 from .cells import Cell
+from .edits import Edit, Source
 
 PACKAGE = "colab_tpu_magic"
-INSTEAD = {
-    "images": 'train = keras.utils.image_dataset_from_directory("folder", image_size=(224, 224), seed=0)',
-    "tfrecords": "rows = tf.data.TFRecordDataset(files).map(parse).batch(32)",
-}
+PLAIN = {"images": "images_of_folder", "tfrecords": "rows_of_records"}
 
 
-def refuse_own_forms(cells: list[Cell], statements: list[ast.stmt]) -> None:
-    """Raise ExportError when a statement reads its data with ``tpu.images`` or ``tpu.tfrecords``.
+@dataclass(frozen=True)
+class OwnForms:
+    """Where a notebook reads files with this package.
+
+    Attributes:
+        edits: For each cell, by number, what puts the script's own functions in the place of ours.
+        helpers: Names of these functions.
+    """
+
+    edits: dict[int, list[Edit]]
+    helpers: frozenset[str]
+
+
+def own_forms(cells: list[Cell], kept: dict[int, list[ast.stmt]]) -> OwnForms:
+    """Return the edits that replace ``tpu.images`` and ``tpu.tfrecords``.
 
     Args:
         cells: All cells of the notebook, whose imports say under which names the package is known.
-        statements: The statements that are kept.
+        kept: The statements that are kept, by the number of their cell.
     """
     packages: set[str] = set()
     functions: dict[str, str] = {}
@@ -29,16 +40,27 @@ def refuse_own_forms(cells: list[Cell], statements: list[ast.stmt]) -> None:
                 packages |= {one.asname or one.name for one in node.names if one.name == PACKAGE}
             elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
                 functions |= {one.asname or one.name: one.name for one in node.names}
-    for statement in statements:
-        for node in ast.walk(statement):
-            name = ""
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages:
-                name = node.attr
-            elif isinstance(node, ast.Name):
-                name = functions.get(node.id, "")
-            if name in INSTEAD:
-                raise ExportError(
-                    f"The data comes from tpu.{name}, which belongs to {PACKAGE}: a plain script cannot read it.",
-                    expected="a reader of Keras or tf.data, trained once more and exported then.",
-                    type_next=INSTEAD[name],
-                )
+    edits: dict[int, list[Edit]] = {}
+    helpers: set[str] = set()
+    for cell in cells:
+        source = Source(cell.text)
+        for statement in kept.get(cell.number, []):
+            for node in ast.walk(statement):
+                plain = PLAIN.get(_name(node, packages, functions), "")
+                if plain:
+                    assert isinstance(node, ast.expr)
+                    edits.setdefault(cell.number, []).append(Edit(*source.span(node), plain))
+                    helpers |= {plain, "tf"}
+            cuts = [one for one in ast.walk(statement) if isinstance(one, ast.keyword) and one.arg == "crop"]
+            helpers |= {"cropped_image_of_size"} if cuts else set()
+    if "images_of_folder" not in helpers:
+        helpers.discard("cropped_image_of_size")
+    return OwnForms(edits, frozenset(helpers))
+
+
+def _name(node: ast.AST, packages: set[str], functions: dict[str, str]) -> str:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages:
+        return node.attr
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return functions.get(node.id, "")
+    return ""

@@ -10,7 +10,7 @@ from ..rewrite.change import Change
 WIDTH = 88
 CARRIED_OVER = (
     "scope", "jit-compile", "dtypes", "batch-size", "static-shapes", "learning-rate", "precision", "input-pipeline",
-    "steps-per-execution",
+    "steps-per-execution", "dense-arrays",
 )  # fmt: skip
 
 

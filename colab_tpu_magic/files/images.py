@@ -15,6 +15,7 @@ from .cache import DecodedCache, cache_for
 from .decode import Decoder
 from .folders import Listing, listing, split
 from .notes import FileNotes, with_notes
+from .passes import Passes
 
 LABELS = ("int", "categorical", "binary", None)
 CHANNELS = {"rgb": 3, "grayscale": 1}
@@ -80,7 +81,7 @@ def images(
     kept, said = cache_for(len(files.paths), shape) if cache else (None, "not cached: cache=False")
     jpeg = all(path.lower().endswith((".jpg", ".jpeg")) for path in files.paths)
     decoder = Decoder(size, shape[2], crop, jpeg)
-    reader = Images(files, _targets(files, labels), shape, decoder, shuffle, _seed(seed), kept)
+    reader = Images(files, _targets(files, labels), shape, decoder, shuffle, Passes.of(seed), kept)
     cut = "the middle cut out while decoding" if crop else "scaled to one size"
     after = f"decoded in parallel as uint8, {cut}; {said}"
     done = Done(
@@ -90,9 +91,8 @@ def images(
         WHY,
         "cache=False, or image_dataset_from_directory",
     )
-    return _as_dataset(
-        reader, batch_size, FileNotes("image folder", len(files.paths), batch_size, (done,), reader.batches)
-    )
+    notes = FileNotes("image folder", len(files.paths), batch_size, (done,), reader.batches, reader.passes)
+    return _as_dataset(reader, batch_size, notes)
 
 
 @dataclass
@@ -105,9 +105,8 @@ class Images:
         shape: ``(height, width, channels)`` of each image.
         decoder: Decodes the files.
         shuffle: Whether each pass has a new order.
-        seed: Of the orders.
+        passes: The order of each pass.
         cache: Where decoded images are kept, or None.
-        passes: Passes begun so far.
     """
 
     files: Listing
@@ -115,9 +114,8 @@ class Images:
     shape: tuple[int, int, int]
     decoder: Decoder
     shuffle: bool
-    seed: int
+    passes: Passes
     cache: DecodedCache | None = None
-    passes: int = 0
 
     def batches(self, batch_size: int, forever: bool) -> Iterator[Any]:
         """Yield ``(images, targets)``, or images alone; forever, pass follows pass and every batch is full."""
@@ -131,9 +129,8 @@ class Images:
             left = line[stop:]
 
     def _order(self) -> np.ndarray:
-        rows, number = len(self.files.paths), self.passes
-        self.passes += 1
-        return np.random.default_rng((self.seed, number)).permutation(rows) if self.shuffle else np.arange(rows)
+        rows, number = len(self.files.paths), self.passes.next()
+        return np.random.default_rng((self.passes.seed, number)).permutation(rows) if self.shuffle else np.arange(rows)
 
     def _read(self, batches: list[np.ndarray]) -> Iterator[Any]:
         """Yield batches of row numbers as images: those in the cache from there, the others decoded in one go."""
@@ -172,10 +169,6 @@ def _as_dataset(reader: Images, batch_size: int, notes: FileNotes) -> Any:
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(count)).prefetch(1)
     dataset.class_names, dataset.file_paths = list(reader.files.class_names), list(reader.files.paths)
     return with_notes(dataset, notes)
-
-
-def _seed(seed: int | None) -> int:
-    return int(np.random.randint(2**31)) if seed is None else int(seed)
 
 
 def _check_sizes(size: tuple[int, int], batch_size: int) -> None:

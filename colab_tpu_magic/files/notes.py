@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..rewrite.done import Done
+from .passes import Passes
 
 ATTRIBUTE = "_colab_tpu_magic"
 
@@ -21,6 +22,7 @@ class FileNotes:
         batch_size: Rows in its batches.
         done: What was done to read it fast.
         batches: Returns an iterator over NumPy batches past tf.data, ``batches(batch_size, forever)``; or None.
+        passes: Number the passes over the files, None where they come in one order.
     """
 
     form: str
@@ -28,6 +30,7 @@ class FileNotes:
     batch_size: int
     done: tuple[Done, ...]
     batches: Callable[[int, bool], Iterator[Any]] | None = None
+    passes: Passes | None = None
 
 
 def with_notes(dataset: Any, notes: FileNotes) -> Any:

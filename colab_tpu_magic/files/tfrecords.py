@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import DataError
 from ..rewrite.done import Done
 from .feature_spec import Feature, read_features, suggestion
 from .notes import FileNotes, with_notes
+from .passes import Passes
 from .paths import matching
 from .records import count_records, first_example
 
@@ -72,12 +73,11 @@ def tfrecords(
     _check(wanted, labels, found, map)
     rows = None if compression else count_records(paths)
 
-    serialized = _serialized(paths, shuffle, seed, compression)
-    if shuffle:
-        serialized = serialized.shuffle(min(SHUFFLED_ROWS, rows or SHUFFLED_ROWS), seed, reshuffle_each_iteration=True)
     ragged = any(feature.ragged for feature in wanted.values())
     at_once = batch_size if ragged else max(batch_size, PARSED_ROWS)
-    parsed = serialized.batch(at_once).map(_parser(wanted), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    passes = Passes.of(seed) if shuffle else None
+    serialized = _serialized(paths, passes, compression, min(SHUFFLED_ROWS, rows or SHUFFLED_ROWS), at_once)
+    parsed = serialized.map(_parser(wanted), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     if map is not None:
         single = parsed.unbatch().map(map, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         dataset = single.batch(batch_size)
@@ -95,25 +95,46 @@ def tfrecords(
     before = count if rows is None else f"{count}, {rows:,} rows"
     at_a_time = f"parsed {at_once:,} rows at a time" + (", mapped on all cores" if map is not None else "")
     done = Done("input-pipeline", before, f"read side by side, {at_a_time}{order}", WHY, "tf.data.TFRecordDataset")
-    return with_notes(dataset.prefetch(tf.data.AUTOTUNE), FileNotes("TFRecord dataset", rows, batch_size, (done,)))
+    notes = FileNotes("TFRecord dataset", rows, batch_size, (done,), passes=passes)
+    return with_notes(dataset.prefetch(tf.data.AUTOTUNE), notes)
 
 
-def _serialized(paths: list[str], shuffle: bool, seed: int | None, compression: str) -> Any:
+def _serialized(paths: list[str], passes: Passes | None, compression: str, among: int, at_once: int) -> Any:
+    """Return the records as they lie in the files, in batches; mixed in an order of its own each pass.
+
+    Args:
+        paths: The files.
+        passes: Number the passes, None to leave rows in their order.
+        compression: Of the files.
+        among: Rows that are mixed among each other.
+        at_once: Rows in a batch.
+    """
     import tensorflow as tf
 
     def records(path: Any) -> Any:
         return tf.data.TFRecordDataset(path, compression_type=compression)
 
     names = tf.data.Dataset.from_tensor_slices(paths)
-    if not shuffle:
-        return names.flat_map(records)
-    return names.shuffle(len(paths), seed, reshuffle_each_iteration=True).interleave(
-        records,
-        cycle_length=min(len(paths), FILES_AT_ONCE),
-        block_length=PARSED_ROWS // FILES_AT_ONCE,
-        num_parallel_calls=tf.data.AUTOTUNE,
-        deterministic=True,
-    )
+    if passes is None:
+        return names.flat_map(records).batch(at_once)
+
+    def one_pass(seed: Any) -> Any:
+        # Of the function's own graph alone: the order is then that of our seed, whatever seeds the user sets.
+        tf.random.set_seed(1)
+        rows = names.shuffle(len(paths), seed, reshuffle_each_iteration=False).interleave(
+            records,
+            cycle_length=min(len(paths), FILES_AT_ONCE),
+            block_length=PARSED_ROWS // FILES_AT_ONCE,
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+        return rows.shuffle(among, seed, reshuffle_each_iteration=False).batch(at_once)
+
+    def seeds() -> Iterator[int]:
+        yield passes.next_seed()
+
+    seed = tf.data.Dataset.from_generator(seeds, output_signature=tf.TensorSpec((), tf.int64))
+    return seed.flat_map(one_pass)
 
 
 def _parser(wanted: Mapping[str, Feature]) -> Callable[[Any], dict[str, Any]]:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files.passes import passes_beneath
+from ..rewrite.buckets import Buckets
 from ..rewrite.forms.callables import call_arguments
+from ..rewrite.forms.tf_data import FORM as TF_DATA
 from ..rewrite.forms.tf_rows import SINGLE
 from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from ..options import FitOptions
 
 ARRAYS = "arrays"
-ARRAY, TREE, OTHER = "array", "tree", "other"
+ARRAY, TREE, OTHER, UNKNOWN = "array", "tree", "other", "unknown"
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,11 @@ class DataFacts:
         once: Whether only one pass can be made.
         batches: Batches in a pass over the stream, or None.
         single: Whether the stream gave single rows, which were batched.
-        unwritten: What was done to it that a script cannot say in a line, or empty.
+        longest: Of each flattened array, the axes that were padded to a few lengths, with the longest that was
+            known of each; no entries when no length varied.
+        fill: What each flattened array was padded with; empty when its lengths cannot vary.
+        masked: Whether padding was proven to change no figure.
+        dense: Whether its tensors were sparse or ragged.
         call: How the function that made it was called: ``"()"``; empty when the data itself was given.
         parts: How many of x, y and sample_weight there are.
     """
@@ -50,7 +57,10 @@ class DataFacts:
     once: bool = False
     batches: int | None = None
     single: bool = False
-    unwritten: str = ""
+    longest: tuple[tuple[tuple[int, int], ...], ...] = ()
+    fill: tuple[float, ...] = ()
+    dense: bool = False
+    masked: bool = False
     call: str = ""
     parts: int = 2
 
@@ -75,7 +85,8 @@ class Recipe:
         steps_per_epoch: Steps in an epoch, or None.
         full_batches: Whether every batch had `batch_size` rows.
         data: The training data.
-        kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` or empty.
+        kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` (NumPy makes an array
+            of it), ``"unknown"``, a text that makes arrays of what stands in the place of ``{}``, or empty.
         validation: The validation data, or None.
         validation_split_at: The first row that was split off for validation, or None.
         validation_batch_size: Rows in a batch of the validation.
@@ -86,7 +97,11 @@ class Recipe:
         jit_compile: What the model got, or None.
         steps_per_execution: What the model got, or None.
         averaged_statistics: Whether the replicas' moving statistics were averaged each epoch.
+        alike: Whether batches had rows of alike length, in an order of ours.
         text: Name of the layer that made numbers of text in the data pipeline, or empty.
+        passes: Seed and number of the first pass over the files that the training data was made from, each pair
+            once; empty when no files were read in an order of ours.
+        validates_on_the_same: Whether the validation reads the same files from the same object.
     """
 
     site: CallSite
@@ -115,7 +130,10 @@ class Recipe:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     averaged_statistics: bool = False
+    alike: bool = False
     text: str = ""
+    passes: tuple[tuple[int, int], ...] = ()
+    validates_on_the_same: bool = False
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -168,8 +186,20 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         averaged_statistics=engine.settles
         and prepared.replicas > 1
         and (not model.built or any(layer.non_trainable_variables for layer in model.layers)),
+        alike=isinstance(prepared.data, ArraySource) and prepared.data.alike is not None,
         text=prepared.text.head.layers[0].name if prepared.text is not None else "",
+        passes=_passes(prepared.data, arguments["x"]),
+        validates_on_the_same=bool(
+            set(passes_beneath(arguments["x"])) & set(passes_beneath(arguments["validation_data"]))
+        ),
     )
+
+
+def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:
+    """Return seed and number of the first pass over the files beneath some training data."""
+    # The pass that was looked into goes on as the first of the training, unless batches of another size are made anew.
+    looked = isinstance(source, StreamSource) and source.sized is None
+    return tuple(dict.fromkeys((one.seed, one.begun - looked) for one in passes_beneath(given)))
 
 
 def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
@@ -189,7 +219,10 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
         source.once,
         source.batches,
         SINGLE in source.done,
-        _unwritten(source),
+        _longest(source),
+        () if source.lengths is None else source.lengths.values,
+        _is_dense(source, given),
+        source.lengths is not None and bool(source.lengths.padding.proof),
         call,
         len(source.example),
     )
@@ -201,12 +234,25 @@ def _call(given: Any, batch_size: int | None) -> str:
     return "" if arguments is None else f"({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
-def _unwritten(source: StreamSource) -> str:
-    if source.lengths is not None and (source.lengths.vary or SINGLE in source.done):
-        return "rows of varying length, which were padded to a few lengths"
-    if any(done.before == "sparse tensors" for done in source.done):
-        return "sparse tensors, which were written out in full"
-    return ""
+def _longest(source: StreamSource) -> tuple[tuple[tuple[int, int], ...], ...]:
+    lengths = source.lengths
+    if lengths is None or not (lengths.vary or SINGLE in source.done):
+        return ()
+    longest = iter(Buckets.of(lengths).longest)
+    return tuple(tuple((axis, next(longest)) for axis in axes) for axes in lengths.axes)
+
+
+def _is_dense(source: StreamSource, given: Any) -> bool:
+    """Return whether a dataset's tensors had to be made dense; of one that a function made its shapes tell."""
+    spec = getattr(given, "element_spec", None)
+    if spec is None:
+        return source.form == TF_DATA and (
+            source.lengths is not None or any(done.before == "sparse tensors" for done in source.done)
+        )
+    import tensorflow as tf
+
+    kinds = tf.RaggedTensorSpec | tf.SparseTensorSpec
+    return any(isinstance(one, kinds) for one in tf.nest.flatten(spec))
 
 
 def _is_flat(tree: Any) -> bool:
@@ -214,6 +260,7 @@ def _is_flat(tree: Any) -> bool:
 
 
 def _kind(part: Any) -> str:
+    """Return what x, y or sample_weight was given as; of another than an array, what makes one of it."""
     if part is None:
         return ""
     if isinstance(part, np.ndarray):
@@ -222,8 +269,38 @@ def _kind(part: Any) -> str:
         import keras
 
         leaves = keras.tree.flatten(part)
-        return TREE if leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves) else OTHER
-    return OTHER
+        if leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves):
+            return TREE
+        if leaves and not any(np.isscalar(leaf) for leaf in leaves):
+            made = {_made_of(leaf) for leaf in leaves}
+            return "keras.tree.map_structure(np.asarray, {})" if made <= {ARRAY, OTHER} else UNKNOWN
+        return OTHER
+    return _made_of(part)
+
+
+def _made_of(leaf: Any) -> str:
+    """Return what makes an array of one thing that is no container, as in `Recipe.kinds`."""
+    if isinstance(leaf, np.ndarray):
+        return ARRAY
+    convertible = hasattr(leaf, "__array__") or hasattr(leaf, "numpy")
+    kind, family = type(leaf).__name__, type(leaf).__module__.split(".")[0]
+    if family == "pandas":
+        if leaf.ndim == 1:
+            return "{}.cat.codes.to_numpy()[:, None]" if str(leaf.dtype) == "category" else "{}.to_numpy()[:, None]"
+        plain = all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in leaf.dtypes)
+        if plain:
+            return "{}.to_numpy()"
+        numbers = "lambda one: one.cat.codes if one.dtype == 'category' else one"
+        return f'{{}}.apply({numbers}).to_numpy("float32")'
+    if kind == "RaggedTensor":
+        return "{}.to_tensor().numpy()"
+    if kind == "SparseTensor":
+        return "tf.sparse.to_dense({}).numpy()"
+    if hasattr(leaf, "toarray") or hasattr(leaf, "todense"):
+        return "{}.toarray()" if hasattr(leaf, "toarray") else "np.asarray({}.todense())"
+    if family == "torch":
+        return "{}.detach().cpu().numpy()"
+    return OTHER if convertible else UNKNOWN
 
 
 def _places(model: Any) -> tuple[int, ...]:

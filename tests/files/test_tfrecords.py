@@ -10,6 +10,7 @@ import pytest
 import colab_tpu_magic as tpu
 from colab_tpu_magic.errors import DataError
 from colab_tpu_magic.files.feature_spec import suggestion
+from colab_tpu_magic.files.passes import passes_beneath
 from colab_tpu_magic.files.paths import list_parent
 from colab_tpu_magic.files.records import count_records
 from colab_tpu_magic.rewrite.streams import read_data
@@ -61,6 +62,31 @@ def test_a_seed_fixes_the_order_and_each_epoch_has_its_own(folder):
     orders = [list(labels_of(first)) for _ in range(2)]
     assert orders[0] != orders[1] and sorted(orders[0]) != orders[0]
     assert [list(labels_of(second)) for _ in range(2)] == orders
+
+
+def test_the_order_is_that_of_the_seed_and_the_pass_whatever_else_is_seeded(folder):
+    orders = []
+    for other in (1, 2):
+        tf.random.set_seed(other)
+        dataset = tpu.tfrecords(f"{folder}/*", SPEC, label="y", seed=3)
+        orders.append([list(labels_of(dataset)) for _ in range(2)])
+    assert orders[0] == orders[1]
+    assert list(labels_of(tpu.tfrecords(f"{folder}/*", SPEC, label="y", seed=4))) != orders[0][0]
+
+
+def test_passes_are_counted_also_beneath_what_was_mapped(folder):
+    dataset = tpu.tfrecords(f"{folder}/*", SPEC, label="y", seed=3)
+    mapped = dataset.map(lambda x, y: (x, y)).unbatch().batch(7)
+    for _ in range(2):
+        assert len(labels_of(mapped)) == ROWS
+    assert [(one.seed, one.begun) for one in passes_beneath(mapped.repeat())] == [(3, 2)]
+    assert passes_beneath(tpu.tfrecords(f"{folder}/*", SPEC, label="y", shuffle=False).batch(2)) == []
+    assert passes_beneath(X) == passes_beneath(None) == []
+    drawn = tpu.tfrecords(f"{folder}/*", SPEC, label="y")
+    np.random.seed(5)
+    again = tpu.tfrecords(f"{folder}/*", SPEC, label="y")
+    np.random.seed(5)
+    assert passes_beneath(again)[0].seed == np.random.randint(2**31) != passes_beneath(drawn)[0].seed
 
 
 def test_without_shuffle_rows_come_file_after_file(folder):

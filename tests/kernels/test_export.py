@@ -80,6 +80,43 @@ base.trainable = True
 tuned.compile("adam", "sparse_categorical_crossentropy")
 histories.append(tuned.fit(x[:200], y[:200]))""",
 ]
+FILES = [
+    """import os
+import tensorflow as tf
+rng = np.random.default_rng(0)
+root = {folder!r}
+for name in ("a", "b"):
+    os.makedirs(f"{{root}}/{{name}}", exist_ok=True)
+    for at in range(11):
+        image = rng.integers(0, 255, (8 + at % 3, 10, 3)).astype("uint8")
+        tf.io.write_file(f"{{root}}/{{name}}/{{at}}.jpg", tf.io.encode_jpeg(image))
+for part in range(2):
+    with tf.io.TFRecordWriter(f"{{root}}/{{part}}.tfrecord") as file:
+        for at in range(part, 40, 2):
+            words = tf.train.Int64List(value=rng.integers(1, 9, at % 11 + 1))
+            label = tf.train.Int64List(value=[at % 2])
+            feature = {{"words": tf.train.Feature(int64_list=words), "label": tf.train.Feature(int64_list=label)}}
+            file.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())""",
+    """pictures = tpu.images(root, (8, 8), 6, crop=True)
+floats = pictures.map(lambda x, y: (tf.cast(x, "float32") / 255.0, y))
+spec = {"words": ("int64", (None,)), "label": "int64"}
+texts = tpu.tfrecords(f"{root}/*.tfrecord", spec, label="label", batch_size=8, seed=2)
+single = tpu.tfrecords(f"{root}/*.tfrecord", spec, label="label", shuffle=False).unbatch()
+for _ in texts.take(1):
+    pass""",
+    """%%tpu_fit --seed 3 --quiet --batch-size 12
+def made(*layers):
+    model = keras.Sequential([*layers, keras.layers.Dense(2, activation="softmax")])
+    model.compile(keras.optimizers.SGD(0.01), "sparse_categorical_crossentropy")
+    return model
+
+words = keras.layers.Embedding(9, 2, mask_zero=True), keras.layers.GlobalAveragePooling1D()
+reader = made(*words)
+looker = made(keras.layers.Flatten())
+histories = [looker.fit(floats, epochs=2, validation_data=tpu.images(root, (8, 8), 5, seed=0))]
+histories.append(looker.fit(pictures))
+histories.append(reader.fit(texts, epochs=2, validation_data=single))""",
+]
 MIRRORED = [
     """x = np.random.default_rng(0).normal(size=(203, 6)).astype("float32")
 y = (x.sum(axis=1) > 0).astype("int32")""",
@@ -163,6 +200,20 @@ def test_run_on_jax_gives_the_same_history_as_a_plain_script(
     assert_same(histories_of(tmp_path / f"{name}.py"), wanted, tolerance)
 
 
+def files_in(folder: Path) -> list[str]:
+    """Return the cells that make files in a folder, read them and train."""
+    return [FILES[0].format(folder=str(folder)), *FILES[1:]]
+
+
+def test_files_and_rows_of_varying_length_give_the_same_history_as_a_plain_script(jax_kernel, tmp_path):
+    jax_kernel.run("%tpu_connect --simulate 2")
+    wanted = trained(jax_kernel, files_in(tmp_path), tmp_path / "files.py")
+    text = (tmp_path / "files.py").read_text()
+    assert [one for one in ("images_of_folder(root, (8, 8), 6, crop=True)", "Passes.begin(") if one not in text] == []
+    assert "colab_tpu_magic" not in text
+    assert_same(histories_of(tmp_path / "files.py"), wanted, 1e-5)
+
+
 def test_export_puts_the_code_in_a_new_cell_or_a_notebook_and_writes_over_nothing(jax_kernel, tmp_path):
     if jax_kernel.value("len(tpu.runs)") == "0":
         for cell in SPLIT:
@@ -186,6 +237,8 @@ def test_run_on_two_tensorflow_replicas_gives_the_same_history_as_a_plain_script
         kernel.run(CONNECT.format(replicas=2, backend="tensorflow"))
         kernel.run(IMPORTS)
         wanted = trained(kernel, MIRRORED, tmp_path / "mirrored.py")
+        of_files = trained(kernel, files_in(tmp_path), tmp_path / "files.py")
     text = (tmp_path / "mirrored.py").read_text()
     assert "AverageStatistics()" in text
     assert_same(histories_of(tmp_path / "mirrored.py"), wanted, 1e-5)
+    assert_same(histories_of(tmp_path / "files.py"), of_files, 1e-5)
