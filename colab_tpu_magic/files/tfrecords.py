@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..errors import DataError
 from ..rewrite.done import Done
@@ -130,11 +132,11 @@ def _serialized(paths: list[str], passes: Passes | None, compression: str, among
         )
         return rows.shuffle(among, seed, reshuffle_each_iteration=False).batch(at_once)
 
-    def seeds() -> Iterator[int]:
-        yield passes.next_seed()
+    def begin(_: Any) -> Any:
+        return tf.ensure_shape(tf.numpy_function(lambda: np.int64(passes.next_seed()), [], tf.int64), ())
 
-    seed = tf.data.Dataset.from_generator(seeds, output_signature=tf.TensorSpec((), tf.int64))
-    return seed.flat_map(one_pass)
+    # Not `from_generator`: see rewrite/python_dataset.py.
+    return tf.data.Dataset.range(1).map(begin).flat_map(one_pass)
 
 
 def _parser(wanted: Mapping[str, Feature]) -> Callable[[Any], dict[str, Any]]:
