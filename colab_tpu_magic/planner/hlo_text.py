@@ -146,7 +146,8 @@ def parse(text: str) -> Module:
         'parameter'
     """
     computations: dict[str, Computation] = {}
-    entry, name, lines, table = "", "", [], False
+    lines: list[Instruction] = []
+    entry, name, table = "", "", False
     for number, line in enumerate(text.splitlines(), 1):
         if name and line.startswith("}"):
             if not lines:

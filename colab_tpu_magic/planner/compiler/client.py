@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
-from ..cycles import step_costs
+from ..cycles import StepCosts, step_costs
 from ..hlo_text import HloTextError
 from ..targets import Target
 from ..worker import Message
@@ -220,28 +220,29 @@ class _Heard:
 
 def _compiled(heard: _Heard, text: bytes, error: str, environment: CompilerEnvironment) -> Compiled:
     figures = heard.figures
-    costs, unestimated, notes = (), (), ()
+    found = StepCosts((), (), ())
     if text and not error:
         try:
             found = step_costs(text.decode(errors="replace"))
-            costs, unestimated, notes = found.costs, found.unestimated, found.notes
         except HloTextError as unread:
             error = unread.what
     return Compiled(
         memory=Memory(**{name: figures[name] for name in Memory.__dataclass_fields__}),
         flops=figures["flops"],
-        costs=costs,
-        unestimated=unestimated,
+        costs=found.costs,
+        unestimated=found.unestimated,
         as_text_failed=bool(error),
         text_error=error,
         libtpu=environment.libtpu,
         jax=environment.jax,
         seconds=figures["seconds"],
-        notes=notes,
+        notes=found.notes,
     )
 
 
 def _kill_all(idle: list[Worker], busy: set[Worker]) -> None:
-    for worker in (*idle, *busy):
-        worker.end()
+    for worker in idle:
+        worker.kill()
     idle.clear()
+    for worker in busy:  # the thread that waits for it closes what it reads from
+        worker.end()

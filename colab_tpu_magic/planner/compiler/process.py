@@ -65,6 +65,7 @@ class Worker:
     def __init__(self, environment: CompilerEnvironment) -> None:
         self.environment = environment
         self.answered = 0
+        self._owner = os.getpid()
         self._inbox = Inbox()
         self._printed = b""
         # A session of its own: the interrupt that a notebook sends to the kernel's group does not reach it.
@@ -136,6 +137,8 @@ class Worker:
 
     def end(self) -> None:
         """End the worker and all that it started; who waits for its answer finds it dead."""
+        if os.getpid() != self._owner:  # a fork of the process that started it
+            return
         try:
             if self._process.poll() is None:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -145,7 +148,8 @@ class Worker:
     def kill(self) -> None:
         """End the worker and all that it started, wait until it is gone, and close its pipes."""
         self.end()
-        self._process.wait()
+        if os.getpid() == self._owner:
+            self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()

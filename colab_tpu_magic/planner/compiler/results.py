@@ -36,13 +36,13 @@ class Unestimated(NamedTuple):
     Attributes:
         opcode: ``"all-reduce"``, ``"select-and-scatter"``, ``"custom-call Sort"``, …
         op_name: Where they come from, or ``""``.
-        count: How often a step runs one of them.
+        runs: How often a step runs one of them.
         bytes: Bytes of all their results in a step, without the padding of the layout.
     """
 
     opcode: str
     op_name: str
-    count: float
+    runs: float
     bytes: int
 
 
