@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .compiler.results import Cost, Unestimated
 from .hlo_text import Computation, HloTextError, Instruction, Module, parse
 from .hlo_values import Given, Values
+from .results import Cost, Unestimated
 
 SCALAR_BYTES = 8
 """Results up to this size are single numbers: worked out by the scalar unit, and not listed when unestimated."""
@@ -16,6 +15,15 @@ SCALAR_BYTES = 8
 _FREE = frozenset(
     "parameter constant tuple get-tuple-element bitcast after-all add-dependency partition-id replica-id"
     " optimization-barrier domain async-update".split()
+)
+_COPIES = frozenset({"copy", "copy-start", "copy-done", "bitcast", "slice-start", "slice-done"})
+_COLLECTIVES = (
+    "all-reduce",
+    "all-gather",
+    "all-to-all",
+    "reduce-scatter",
+    "collective-permute",
+    "collective-broadcast",
 )
 # Custom calls that only name memory or tell the compiler something.
 _FREE_CALLS = frozenset({"AllocateBuffer", "ConcatBitcast", "AssumeGatherIndicesInBound", "Sharding"})
@@ -76,7 +84,7 @@ def step_costs(text: str) -> StepCosts:
         HloTextError: When it has a form that is not known.
     """
     module = parse(text)
-    tally = _Walk(module).computation(module[module.entry], 1.0, {})
+    tally = _Walk(module).all_of(_Place(module[module.entry]))
     return StepCosts(
         tuple(sorted(tally.costs, key=lambda cost: -cost.cycles * cost.trips)),
         tuple(
@@ -87,51 +95,79 @@ def step_costs(text: str) -> StepCosts:
     )
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A computation, and how the step comes to it.
+
+    Attributes:
+        computation: The computation.
+        times: How often a step runs it.
+        given: Values of its parameters, as far as they are known.
+        origin: The origin of what calls it: what tells none in it is taken to come from there.
+    """
+
+    computation: Computation
+    times: float = 1.0
+    given: Given = field(default_factory=dict)
+    origin: str = ""
+
+
 class _Walk:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._values = Values(module)
 
-    def computation(self, computation: Computation, times: float, given: Given) -> _Tally:
+    def all_of(self, place: _Place) -> _Tally:
         tally = _Tally()
-        for one in computation.instructions:
+        for one in place.computation.instructions:
             if one.opcode == "while":
-                tally.take(self._loop(computation, one, times, given))
+                tally.take(self._loop(place, one))
             elif one.opcode == "conditional":
-                tally.take(self._branches(computation, one, times, given))
+                tally.take(self._branches(place, one))
             elif one.opcode in ("call", "async-start"):
-                tally.take(self._call(computation, one, times, given))
+                tally.take(self._call(place, one))
             else:
-                self._single(computation, one, times, tally)
+                self._single(place, one, tally)
         return tally
 
-    def _single(self, computation: Computation, one: Instruction, times: float, tally: _Tally) -> None:
+    def _single(self, place: _Place, one: Instruction, tally: _Tally) -> None:
+        inner = self._inner(one)
+        origin = self._origin(place, one)
+        # What a fusion sends to other devices is not in its estimate.
+        sent = [part for part in inner.instructions if _is_collective(part)] if inner else []
+        for part in sent:
+            tally.lacks(part.opcode.removesuffix("-start"), origin, place.times, int(part.bytes * place.times))
         if one.cycles is not None:
-            tally.costs.append(Cost(self._op_name(one), one.opcode, one.cycles, times, one.bytes))
+            tally.costs.append(Cost(origin, one.opcode, one.cycles, place.times, one.bytes))
             return
         target = one.attribute("custom_call_target") if one.opcode == "custom-call" else ""
-        if one.opcode in _FREE or one.opcode.endswith("-done") or target in _FREE_CALLS:
+        if sent or one.opcode in _FREE or one.opcode.endswith("-done") or target in _FREE_CALLS:
             return
-        if one.bytes <= SCALAR_BYTES and not target and one.opcode != "fusion":
-            if not one.opcode.startswith(("all-", "collective-", "reduce-scatter")):
-                return
-        name = f"custom-call {target}" if target else one.opcode.removesuffix("-start")
-        tally.lacks(name, self._op_name(one), times, int(_moved(computation, one) * times))
+        name = one.opcode
+        if _is_collective(one):
+            name = one.opcode.removesuffix("-start")
+        elif target or inner:
+            name = f"{one.opcode} {self._last_opcode(inner) if inner else target}"
+        elif one.bytes <= SCALAR_BYTES:
+            return
+        tally.lacks(name, origin, place.times, int(_written(place.computation, one) * place.times))
 
-    def _loop(self, computation: Computation, one: Instruction, times: float, given: Given) -> _Tally:
-        start = self._values.start(computation, one, given)
-        trips = self._values.trips(computation, one, given)
-        inner = self.computation(
-            self._module[one.called("body")[0]],
-            times * (1 if trips is None else trips),
-            {0: self._values.kept(one, start)},
+    def _loop(self, place: _Place, one: Instruction) -> _Tally:
+        start = self._values.start(place.computation, one, place.given)
+        trips = self._values.trips(place.computation, one, place.given)
+        inner = self.all_of(
+            _Place(
+                self._module[one.called("body")[0]],
+                place.times * (1 if trips is None else trips),
+                {0: self._values.kept(one, start)},
+                one.op_name or place.origin,
+            )
         )
         if trips is None:
-            where = f" ({one.op_name})" if one.op_name else ""
-            inner.notes.insert(0, f"How often loop {one.name}{where} runs is known on the TPU only: counted once.")
+            inner.notes.insert(0, f"How often loop {_named(one)} runs is known on the TPU only: counted once.")
         return inner
 
-    def _branches(self, computation: Computation, one: Instruction, times: float, given: Given) -> _Tally:
+    def _branches(self, place: _Place, one: Instruction) -> _Tally:
         names = one.called("branch_computations") or (
             *one.called("true_computation"),
             *one.called("false_computation"),
@@ -141,32 +177,64 @@ class _Walk:
         # The first operand chooses; each of the others is the argument of one branch.
         arguments = one.operand_names[1:]
         tallies = []
-        for number, name in enumerate(names):
-            argument = self._values.of(computation, arguments[number], given) if number < len(arguments) else None
-            tallies.append(self.computation(self._module[name], times, {0: argument}))
-        most = max(tallies, key=lambda tally: (tally.cycles, len(tally.without)))
-        where = f" ({one.op_name})" if one.op_name else ""
-        most.notes.insert(0, f"Of the {len(names)} branches of {one.name}{where}, the one with the most cycles counts.")
+        for name, argument in zip(names, arguments):
+            given = {0: self._values.of(place.computation, argument, place.given)}
+            tallies.append(self.all_of(_Place(self._module[name], place.times, given, one.op_name or place.origin)))
+        most = max(tallies, key=lambda tally: (tally.cycles, len(tally.without)), default=_Tally())
+        most.notes.insert(0, f"Of the {len(names)} branches of {_named(one)}, the one with the most cycles counts.")
         return most
 
-    def _call(self, computation: Computation, one: Instruction, times: float, given: Given) -> _Tally:
+    def _call(self, place: _Place, one: Instruction) -> _Tally:
         names = one.called("to_apply") or one.called("calls")
         if not names:
             raise HloTextError(f"{one.opcode} {one.name} names no computation")
         taken = {
-            number: self._values.of(computation, operand, given) for number, operand in enumerate(one.operand_names)
+            number: self._values.of(place.computation, operand, place.given)
+            for number, operand in enumerate(one.operand_names)
         }
-        return self.computation(self._module[names[0]], times, taken)
+        return self.all_of(_Place(self._module[names[0]], place.times, taken, one.op_name or place.origin))
 
-    def _op_name(self, one: Instruction) -> str:
-        """Return where an instruction comes from; of a fusion that does not tell, where its last part does."""
-        if one.op_name or one.opcode != "fusion":
+    def _origin(self, place: _Place, one: Instruction) -> str:
+        """Return where an instruction comes from.
+
+        Of a fusion that does not tell, where its last part does; of a copy, where what it copies does; of
+        another, where the loop, branch or call that it is in comes from.
+        """
+        if one.op_name:
             return one.op_name
-        inner: Iterable[Instruction] = reversed(self._module[one.called("calls")[0]].instructions)
-        return next((part.op_name for part in inner if part.op_name), "")
+        if (inner := self._inner(one)) is not None:
+            within = next((part.op_name for part in reversed(inner.instructions) if part.op_name), "")
+            if within:
+                return within
+        if one.opcode in _COPIES and one.operand_names:
+            source = place.computation.by_name.get(one.operand_names[0])
+            if source is not None and source.opcode not in ("parameter", "get-tuple-element"):
+                return self._origin(place, source)
+        return place.origin
+
+    def _inner(self, one: Instruction) -> Computation | None:
+        if one.opcode != "fusion":
+            return None
+        names = one.called("calls")
+        if not names:
+            raise HloTextError(f"fusion {one.name} names no computation")
+        return self._module[names[0]]
+
+    def _last_opcode(self, computation: Computation) -> str:
+        root = computation.root
+        inner = self._inner(root)
+        return self._last_opcode(inner) if inner else root.opcode
 
 
-def _moved(computation: Computation, one: Instruction) -> int:
+def _named(one: Instruction) -> str:
+    return f"{one.name} ({one.op_name})" if one.op_name else one.name
+
+
+def _is_collective(one: Instruction) -> bool:
+    return one.opcode.startswith(_COLLECTIVES) and not one.opcode.endswith("-done")
+
+
+def _written(computation: Computation, one: Instruction) -> int:
     """Return the bytes that an instruction writes: of an update in place, those of the update."""
     if one.opcode == "dynamic-update-slice" and len(one.operand_names) > 1:
         update = computation.by_name.get(one.operand_names[1])

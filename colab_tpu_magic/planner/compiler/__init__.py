@@ -1,9 +1,9 @@
 """The TPU compiler as another process: found or installed, started, limited, and asked once for each question."""
 
+from ..results import Compiled, Cost, Memory, Refused, Unestimated, from_json
 from .cache import Cache
 from .client import Compiler
 from .environment import CompilerEnvironment, CompilerError, find_environment
-from .results import Compiled, Cost, Memory, Refused, Unestimated, from_json
 
 __all__ = [
     "Cache",

@@ -8,8 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from ..results import Compiled, Refused, from_json
 from .environment import cache_folder
-from .results import Compiled, Refused, from_json
 
 FORMAT = 1
 """Goes up when what is kept changes its meaning."""

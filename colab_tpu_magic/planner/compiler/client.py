@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ..cycles import StepCosts, step_costs
 from ..hlo_text import HloTextError
+from ..results import Compiled, Memory, Refused
 from ..targets import Target
 from ..worker import Message
 from .cache import Cache, key_of
@@ -18,7 +19,6 @@ from .environment import LIBTPU_TRIED, CompilerEnvironment, CompilerError, find_
 from .limits import SECONDS, default_memory_bytes
 from .process import TimeIsUp, TooMuchMemory, Worker, WorkerDied
 from .refusals import cannot_load, from_death, from_limit, from_words
-from .results import Compiled, Memory, Refused
 
 KEPT_RESIDENT = 1 << 30
 """A worker that has more memory than this after an answer is ended: it gives little back."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import signal
 
+from ..results import Refused
 from .environment import EXTRA_LINE, INSTALL_LINE
 from .process import TimeIsUp, TooMuchMemory, WorkerDied
-from .results import Refused
 
 GIB = 2**30
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from colab_tpu_magic.planner.compiler.results import Compiled, Cost, Memory, Refused, Unestimated, from_json
+from colab_tpu_magic.planner.results import Compiled, Cost, Memory, Refused, Unestimated, from_json
 
 COMPILED = Compiled(
     memory=Memory(argument=100, output=90, alias=80, temp=70, code=60, peak=170),
