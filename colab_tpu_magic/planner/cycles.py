@@ -198,7 +198,7 @@ class _Walk:
         """Return where an instruction comes from.
 
         Of a fusion that does not tell, where its last part does; of a copy, where what it copies does; of
-        another, where the loop, branch or call that it is in comes from.
+        another, where the loop, branch or call that it is in comes from, or what uses it first.
         """
         if one.op_name:
             return one.op_name
@@ -210,7 +210,7 @@ class _Walk:
             source = place.computation.by_name.get(one.operand_names[0])
             if source is not None and source.opcode not in ("parameter", "get-tuple-element"):
                 return self._origin(place, source)
-        return place.origin
+        return place.origin or _origin_of_use(place.computation, one)
 
     def _inner(self, one: Instruction) -> Computation | None:
         if one.opcode != "fusion":
@@ -228,6 +228,15 @@ class _Walk:
 
 def _named(one: Instruction) -> str:
     return f"{one.name} ({one.op_name})" if one.op_name else one.name
+
+
+def _origin_of_use(computation: Computation, one: Instruction, steps: int = 3) -> str:
+    """Return where the first use of an instruction comes from: zeros that a loop fills belong to the loop."""
+    for user in computation.users.get(one.name, ()):
+        found = user.op_name or (_origin_of_use(computation, user, steps - 1) if steps else "")
+        if found:
+            return found
+    return ""
 
 
 def _is_collective(one: Instruction) -> bool:

@@ -119,6 +119,15 @@ class Computation:
         """The instruction whose result is the computation's."""
         return next((one for one in self.instructions if one.root), self.instructions[-1])
 
+    @cached_property
+    def users(self) -> dict[str, list[Instruction]]:
+        """The instructions that take each one's result, in the order they run."""
+        found: dict[str, list[Instruction]] = {}
+        for one in self.instructions:
+            for operand in one.operand_names:
+                found.setdefault(operand, []).append(one)
+        return found
+
 
 @dataclass(frozen=True)
 class Module:

@@ -171,6 +171,28 @@ def test_what_has_no_estimate_is_listed_by_kind_and_origin() -> None:
     }
 
 
+def test_what_tells_no_origin_takes_that_of_its_source_its_loop_or_its_use() -> None:
+    body = f"%copied = f32[8]{{0}} copy(%v){estimate(1)}"
+    text = looped("compare(%i, %n), direction=LT", body=body).replace(
+        "body=%body", 'body=%body, metadata={op_name="jit(f)/jvp(lstm)/while"}'
+    )
+    text = text.replace(
+        "%first = (s32[], f32[8]{0}) tuple(%start, %x)",
+        f'%n = f32[8]{{0}} negate(%x), metadata={{op_name="jit(f)/jvp(dense)/neg"}}{estimate(2)}\n'
+        f"  %m = f32[8]{{0}} copy(%n){estimate(3)}\n"
+        f"  %zeros = f32[8]{{0}} broadcast(%start){estimate(4)}\n"
+        f"  %first = (s32[], f32[8]{{0}}) tuple(%start, %zeros)",
+    )
+    origins = {one.cycles: one.op_name for one in step_costs(text).costs}
+    assert origins == {
+        100: "deep",
+        1: "jit(f)/jvp(lstm)/while",
+        2: "jit(f)/jvp(dense)/neg",
+        3: "jit(f)/jvp(dense)/neg",
+        4: "jit(f)/jvp(lstm)/while",
+    }
+
+
 def test_a_conditional_without_branches_is_refused() -> None:
     text = computation("main", "ROOT %c = f32[] conditional(%i, %a)", entry=True)
     with pytest.raises(HloTextError, match="conditional c has no branches"):
