@@ -128,6 +128,8 @@ class Compiler:
             answer = self._ask_twice(lowered, target, time.monotonic() + seconds, memory_bytes, stage)
         except CompilerError as missing:
             return Refused(missing.kind, str(missing))
+        except OSError as error:
+            return cannot_load(str(error), self.environment.python)
         except (TimeIsUp, TooMuchMemory) as over:
             return from_limit(over, seconds, memory_bytes)
         except WorkerDied as died:

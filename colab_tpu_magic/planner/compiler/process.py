@@ -60,6 +60,9 @@ class Worker:
 
     Args:
         environment: The Python to run it with.
+
+    Raises:
+        OSError: When that Python cannot be started.
     """
 
     def __init__(self, environment: CompilerEnvironment) -> None:
@@ -180,7 +183,7 @@ class Worker:
                         continue
                     if not read:
                         raise self._death()
-                    for message in self._inbox.feed(read):
+                    for message in self._whole(read):
                         heard(message)
                         if message[0]["stage"] in ("done", "failed"):
                             return message
@@ -188,6 +191,12 @@ class Worker:
                     raise TimeIsUp
                 if (used := self.resident) > memory_bytes:
                     raise TooMuchMemory(used)
+
+    def _whole(self, read: bytes) -> list[Message]:
+        try:
+            return self._inbox.feed(read)
+        except (ValueError, KeyError) as error:
+            raise WorkerDied(0, f"it wrote what is no message: {read[:80]!r}") from error
 
     def _death(self) -> WorkerDied:
         code = self._process.wait()
