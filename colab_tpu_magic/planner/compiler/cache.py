@@ -12,7 +12,7 @@ from ..results import Compiled, Refused, from_json
 from .environment import cache_folder
 
 FORMAT = 1
-"""Goes up when what is kept changes its meaning."""
+"""Goes up when what is kept changes its meaning, also when the compiled text is counted in another way."""
 MAX_BYTES = 64 << 20
 """Bytes that all answers may have; those not used for longest go first."""
 _PARTIAL = ".partial"

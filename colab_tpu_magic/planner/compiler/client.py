@@ -60,6 +60,7 @@ class Compiler:
     def __init__(self, environment: CompilerEnvironment | None = None, cache: Cache | None = None) -> None:
         self._environment = environment
         self._cache = cache
+        self._libtpu = ""
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
         self._lock = threading.Lock()
@@ -196,11 +197,12 @@ class Compiler:
         worker.kill()
 
     def _key(self, lowered: Step, target: Target) -> str:
-        try:
-            libtpu = self.environment.libtpu
-        except CompilerError:
-            libtpu = LIBTPU_TRIED  # what is known can be told without a compiler
-        return key_of(lowered.digest(), target.topology, target.topology_arguments, libtpu)
+        if not self._libtpu:
+            try:
+                self._libtpu = self.environment.libtpu
+            except CompilerError:
+                self._libtpu = LIBTPU_TRIED  # what is known can be told without a compiler
+        return key_of(lowered.digest(), target.topology, target.topology_arguments, self._libtpu)
 
 
 class _Heard:
