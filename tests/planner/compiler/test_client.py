@@ -53,6 +53,22 @@ def test_out_of_memory_tells_both_sizes(compiler: Compiler) -> None:
     assert answer.message == "Does not fit: 18.00 GiB needed on each device, 15.75 GiB there."
 
 
+@pytest.mark.parametrize("name", ["v2-8", "v3-8", "v4-8", "v5e-4", "v5p-8", "v6e-4", "tpu7x-8"])
+def test_every_chip_has_the_memory_that_its_target_says(compiler: Compiler, name: str) -> None:
+    one = target(name)
+    kind, replicated = "tensor<60000000000xf32>", '{mhlo.sharding = "{replicated}"}'
+    text = f"""
+    module @step attributes {{mhlo.num_partitions = {one.devices} : i32, mhlo.num_replicas = 1 : i32}} {{
+      func.func public @main(%x: {kind} {replicated}) -> ({kind} {replicated}) {{
+        %0 = stablehlo.add %x, %x : {kind}
+        return %0 : {kind}
+      }}
+    }}"""
+    answer = compiler.compile(step_from_text(text, one.devices), one)
+    assert isinstance(answer, Refused) and answer.allowed_bytes == one.hbm_bytes
+    assert answer.needed_bytes == pytest.approx(2 * 4 * 60e9, rel=0.01)
+
+
 def test_donated_memory_is_counted_once(compiler: Compiler) -> None:
     answer = compiler.compile(step_of(lambda x: x + 1, ((9 * GIB // 4,), "float32"), donate=(0,)), ONE)
     assert isinstance(answer, Compiled) and answer.memory.peak == pytest.approx(9 * GIB, rel=0.01)
