@@ -8,14 +8,16 @@ from .hlo_text import Computation, HloTextError, Instruction, Module, parse
 from .hlo_values import Given, Values
 from .results import Cost, Unestimated
 
-SCALAR_BYTES = 8
-"""Results up to this size are single numbers: worked out by the scalar unit, and not listed when unestimated."""
+SCALAR_BYTES = 32
+"""Results up to this size are a few numbers: worked out by the scalar unit, and not listed when unestimated."""
 
 # Names and places in memory, or the end of what a start already stands for: nothing is done.
 _FREE = frozenset(
     "parameter constant tuple get-tuple-element bitcast after-all add-dependency partition-id replica-id"
     " optimization-barrier domain async-update".split()
 )
+# Numbers of 64 bits are kept as two of 32: cut and put together.
+_HALVES = "X64"
 _COPIES = frozenset({"copy", "copy-start", "copy-done", "bitcast", "slice-start", "slice-done"})
 _COLLECTIVES = (
     "all-reduce",
@@ -146,10 +148,10 @@ class _Walk:
         name = one.opcode
         if _is_collective(one):
             name = one.opcode.removesuffix("-start")
+        elif one.bytes <= SCALAR_BYTES and (target.startswith(_HALVES) or not (target or inner)):
+            return
         elif target or inner:
             name = f"{one.opcode} {self._last_opcode(inner) if inner else target}"
-        elif one.bytes <= SCALAR_BYTES:
-            return
         tally.lacks(name, origin, place.times, int(_written(place.computation, one) * place.times))
 
     def _loop(self, place: _Place, one: Instruction) -> _Tally:

@@ -24,7 +24,7 @@ def computation(name: str, *lines: str, entry: bool = False) -> str:
 
 
 INNER = computation(
-    "inner", "%a = f32[8]{0} parameter(0)", 'ROOT %r = f32[8]{0} add(%a, %a), metadata={op_name="deep"}'
+    "inner", "%a = f32[80]{0} parameter(0)", 'ROOT %r = f32[80]{0} add(%a, %a), metadata={op_name="deep"}'
 )
 
 
@@ -34,29 +34,29 @@ def looped(condition: str, start: int = 0, bound: int = 10, step: str = "add(%i,
         INNER
         + computation(
             "body",
-            "%s = (s32[], f32[8]{0}) parameter(0)",
+            "%s = (s32[], f32[80]{0}) parameter(0)",
             "%i = s32[] get-tuple-element(%s), index=0",
-            "%v = f32[8]{0} get-tuple-element(%s), index=1",
+            "%v = f32[80]{0} get-tuple-element(%s), index=1",
             "%one = s32[] constant(1)",
             "%two = s32[] constant(2)",
             f"%next = s32[] {step}",
             f"%f = f32[8]{{0}} fusion(%v), kind=kLoop, calls=%inner{estimate(100)}",
             *body.splitlines(),
-            "ROOT %t = (s32[], f32[8]{0}) tuple(%next, %f)",
+            "ROOT %t = (s32[], f32[80]{0}) tuple(%next, %f)",
         )
         + computation(
             "condition",
-            "%s = (s32[], f32[8]{0}) parameter(0)",
+            "%s = (s32[], f32[80]{0}) parameter(0)",
             "%i = s32[] get-tuple-element(%s), index=0",
             f"%n = s32[] constant({bound})",
             f"ROOT %c = pred[] {condition}",
         )
         + computation(
             "main",
-            "%x = f32[8]{0} parameter(0)",
+            "%x = f32[80]{0} parameter(0)",
             f"%start = s32[] constant({start})",
-            "%first = (s32[], f32[8]{0}) tuple(%start, %x)",
-            "ROOT %w = (s32[], f32[8]{0}) while(%first), condition=%condition, body=%body",
+            "%first = (s32[], f32[80]{0}) tuple(%start, %x)",
+            "ROOT %w = (s32[], f32[80]{0}) while(%first), condition=%condition, body=%body",
             entry=True,
         )
     )
@@ -99,13 +99,13 @@ def test_a_loop_that_cannot_be_counted_counts_once_and_is_named(condition: str, 
 
 def test_a_fusion_counts_whole_and_takes_a_name_from_within() -> None:
     found = step_costs(looped("compare(%i, %n), direction=LT", bound=1))
-    assert [(one.opcode, one.op_name, one.bytes) for one in found.costs] == [("fusion", "deep", 32)]
+    assert [(one.opcode, one.op_name, one.bytes) for one in found.costs] == [("fusion", "deep", 320)]
 
 
 def test_of_a_conditional_the_most_expensive_branch_counts() -> None:
     def branch(name: str, cycles: int) -> str:
         return computation(
-            name, "%p = f32[8]{0} parameter(0)", f"ROOT %r{name} = f32[8]{{0}} negate(%p){estimate(cycles)}"
+            name, "%p = f32[80]{0} parameter(0)", f"ROOT %r{name} = f32[8]{{0}} negate(%p){estimate(cycles)}"
         )
 
     text = (
@@ -115,8 +115,8 @@ def test_of_a_conditional_the_most_expensive_branch_counts() -> None:
         + computation(
             "main",
             "%i = s32[] parameter(0)",
-            "%x = f32[8]{0} parameter(1)",
-            "ROOT %c = f32[8]{0} conditional(%i, %x, %x, %x), branch_computations={%one, %two, %three}",
+            "%x = f32[80]{0} parameter(1)",
+            "ROOT %c = f32[80]{0} conditional(%i, %x, %x, %x), branch_computations={%one, %two, %three}",
             entry=True,
         )
     )
@@ -128,13 +128,13 @@ def test_of_a_conditional_the_most_expensive_branch_counts() -> None:
 def test_what_is_called_counts_and_what_only_names_memory_does_not() -> None:
     text = computation("callee", f"ROOT %n = f32[8]{{0}} negate(%p){estimate(5)}") + computation(
         "main",
-        "%x = f32[8]{0} parameter(0)",
-        "%b = f32[8]{0} bitcast(%x)",
-        '%a = f32[8]{0} custom-call(), custom_call_target="AllocateBuffer"',
-        "%c = f32[8]{0} call(%b), to_apply=%callee",
-        "%s = ((f32[8]{0}), f32[8]{0}, s32[]) async-start(%c), calls=%callee",
-        "%d = f32[8]{0} async-done(%s)",
-        "ROOT %t = (f32[8]{0}) tuple(%d)",
+        "%x = f32[80]{0} parameter(0)",
+        "%b = f32[80]{0} bitcast(%x)",
+        '%a = f32[80]{0} custom-call(), custom_call_target="AllocateBuffer"',
+        "%c = f32[80]{0} call(%b), to_apply=%callee",
+        "%s = ((f32[80]{0}), f32[80]{0}, s32[]) async-start(%c), calls=%callee",
+        "%d = f32[80]{0} async-done(%s)",
+        "ROOT %t = (f32[80]{0}) tuple(%d)",
         entry=True,
     )
     found = step_costs(text)
@@ -142,32 +142,37 @@ def test_what_is_called_counts_and_what_only_names_memory_does_not() -> None:
 
 
 def test_what_has_no_estimate_is_listed_by_kind_and_origin() -> None:
-    text = computation("combined", "%p = f32[8]{0} parameter(0)", "ROOT %ar = f32[8]{0} all-reduce(%p)") + computation(
+    text = computation(
+        "combined", "%p = f32[80]{0} parameter(0)", "ROOT %ar = f32[80]{0} all-reduce(%p)"
+    ) + computation(
         "main",
-        "%x = f32[8]{0} parameter(0)",
+        "%x = f32[80]{0} parameter(0)",
         "%scalar = f32[] parameter(1)",
-        '%r = f32[8]{0} all-reduce(%x), metadata={op_name="sum"}, backend_config={"flag_configs":[]}',
-        '%q = (f32[8]{0}, f32[]) all-reduce-start(%x, %scalar), metadata={op_name="sum"}',
-        "%done = f32[8]{0} all-reduce-done(%q)",
-        '%k = (f32[8]{0}, s32[8]{0}) custom-call(%x), custom_call_target="TopK"',
+        '%r = f32[80]{0} all-reduce(%x), metadata={op_name="sum"}, backend_config={"flag_configs":[]}',
+        '%q = (f32[80]{0}, f32[]) all-reduce-start(%x, %scalar), metadata={op_name="sum"}',
+        "%done = f32[80]{0} all-reduce-done(%q)",
+        '%k = (f32[80]{0}, s32[80]{0}) custom-call(%x), custom_call_target="TopK"',
         "%h = f32[] divide(%scalar, %scalar)",
+        '%j = u64[2]{0} custom-call(%scalar), custom_call_target="X64Combine"',
+        '%o = u64[9]{0} custom-call(%scalar), custom_call_target="X64Combine"',
         "%z = s32[] constant(0)",
         "%u = f32[1]{0} copy(%x)",
-        "%d = f32[8]{0} dynamic-update-slice(%x, %w, %z)",
-        "%w = f32[4]{0} negate(%x)",
+        "%d = f32[80]{0} dynamic-update-slice(%x, %w, %z)",
+        "%w = f32[40]{0} negate(%x)",
         f"%f = f32[8]{{0}} fusion(%x), kind=kCustom, calls=%combined{estimate(20)}",
-        "ROOT %y = f32[8]{0} sort(%x), dimensions={0}",
+        "ROOT %y = f32[80]{0} sort(%x), dimensions={0}",
         entry=True,
     )
     found = step_costs(text)
     assert found.cycles == 20
     assert {(one.opcode, one.op_name): (one.runs, one.bytes) for one in found.unestimated} == {
-        ("all-reduce", "sum"): (2.0, 32 + 36),
-        ("all-reduce", ""): (1.0, 32),
-        ("custom-call TopK", ""): (1.0, 64),
-        ("dynamic-update-slice", ""): (1.0, 16),
-        ("negate", ""): (1.0, 16),
-        ("sort", ""): (1.0, 32),
+        ("all-reduce", "sum"): (2.0, 320 + 324),
+        ("all-reduce", ""): (1.0, 320),
+        ("custom-call TopK", ""): (1.0, 640),
+        ("custom-call X64Combine", ""): (1.0, 72),
+        ("dynamic-update-slice", ""): (1.0, 160),
+        ("negate", ""): (1.0, 160),
+        ("sort", ""): (1.0, 320),
     }
 
 
@@ -177,7 +182,7 @@ def test_what_tells_no_origin_takes_that_of_its_source_its_loop_or_its_use() -> 
         "body=%body", 'body=%body, metadata={op_name="jit(f)/jvp(lstm)/while"}'
     )
     text = text.replace(
-        "%first = (s32[], f32[8]{0}) tuple(%start, %x)",
+        "%first = (s32[], f32[80]{0}) tuple(%start, %x)",
         f'%n = f32[8]{{0}} negate(%x), metadata={{op_name="jit(f)/jvp(dense)/neg"}}{estimate(2)}\n'
         f"  %m = f32[8]{{0}} copy(%n){estimate(3)}\n"
         f"  %zeros = f32[8]{{0}} broadcast(%start){estimate(4)}\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -66,3 +68,11 @@ def test_every_figure_has_a_source_and_the_call_is_json() -> None:
     for one in TARGETS.values():
         assert all(one.sources.values()) and len(one.sources) == 5
         json.dumps(one.topology_arguments)
+
+
+def test_asking_for_targets_and_the_compiler_loads_no_framework() -> None:
+    program = (
+        "import sys, colab_tpu_magic.planner.compiler, colab_tpu_magic.planner.interconnect\n"
+        "print(sorted({'jax', 'keras', 'tensorflow', 'numpy', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
