@@ -79,16 +79,24 @@ class Values:
         """
         start = self.start(computation, loop, given)
         condition, body = self._module[loop.called("condition")[0]], self._module[loop.called("body")[0]]
-        compared = self._compare(condition, condition.root, {0: start})
-        if compared is None:
-            return None
-        left, right, direction = compared
-        index = self._counter(condition, condition.root, {0: start})
-        if index is None or not isinstance(start, tuple) or not isinstance(left, int) or not isinstance(right, int):
-            return None
+        sides = self._compare(condition, start)
         after = self.of(body, body.root.name, {0: start})
-        stepped = after[index] if isinstance(after, tuple) and index < len(after) else None
-        return _count(left, right, stepped - left, direction) if isinstance(stepped, int) else None
+        if sides is None or not isinstance(start, tuple) or not isinstance(after, tuple) or len(after) != len(start):
+            return None
+        later = self.of(body, body.root.name, {0: after})
+        for index, (old, new) in enumerate(zip(start, after)):
+            # The counter is what the body changes, and what changes one side of the comparison.
+            if not (isinstance(old, int) and isinstance(new, int) and old != new):
+                continue
+            moved = self._compare(condition, (*start[:index], new, *start[index + 1 :]))
+            if moved is None or later[index] is None or later[index] - new != new - old:
+                continue
+            left, right, direction = sides
+            if moved[0] != left and moved[1] == right:
+                return _count(left, right, moved[0] - left, direction)
+            if moved[1] != right and moved[0] == left:
+                return _count(right, left, moved[1] - right, _MIRRORED.get(direction, ""))
+        return None
 
     def start(self, computation: Computation, loop: Instruction, given: Given) -> Value:
         """Return what a loop begins with, as far as the text fixes it."""
@@ -104,32 +112,16 @@ class Values:
             return None
         return tuple(old if old == new else None for old, new in zip(start, after))
 
-    def _compare(self, computation: Computation, one: Instruction, given: Given) -> tuple[Value, Value, str] | None:
-        """Return both sides of the comparison that an instruction comes from, the loop's counter first."""
-        found = self._find(computation, one, given)
+    def _compare(self, condition: Computation, values: Value) -> tuple[int, int, str] | None:
+        """Return both sides of the comparison that a loop's condition makes of its values, and which it is."""
+        found = self._find(condition, condition.root, {0: values})
         if found is None:
             return None
         inside, compare, taken = found
         left, right = (self.of(inside, name, taken) for name in compare.operand_names[:2])
-        direction = compare.attribute("direction")
-        if self._is_constant(inside, compare.operand_names[0], taken):
-            return right, left, _MIRRORED.get(direction, "")
-        return left, right, direction
-
-    def _counter(self, computation: Computation, one: Instruction, given: Given) -> int | None:
-        """Return which of the loop's values is compared: the one that, changed, changes the comparison."""
-        whole = given.get(0)
-        if not isinstance(whole, tuple):
+        if not isinstance(left, int) or not isinstance(right, int):
             return None
-        before = self._compare(computation, one, given)
-        for index, value in enumerate(whole):
-            if not isinstance(value, int):
-                continue
-            other = (*whole[:index], value + 1, *whole[index + 1 :])
-            changed = self._compare(computation, one, {0: other})
-            if before and changed and changed[0] != before[0] and changed[1] == before[1]:
-                return index
-        return None
+        return left, right, compare.attribute("direction")
 
     def _find(
         self, computation: Computation, one: Instruction, given: Given, depth: int = 0
@@ -143,10 +135,6 @@ class Values:
         if one.opcode in _PASSED_ON and one.operand_names:
             return self._find(computation, computation.by_name[one.operand_names[0]], given, depth + 1)
         return None
-
-    def _is_constant(self, computation: Computation, name: str, given: Given) -> bool:
-        unknown = {key: None for key in given}
-        return self.of(computation, name, unknown) is not None
 
     def _inner(self, one: Instruction) -> Computation | None:
         names = one.called("calls") or one.called("to_apply")
