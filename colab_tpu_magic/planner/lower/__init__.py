@@ -15,6 +15,7 @@ from typing import Any
 from ...errors import ModelError, OptionError
 from ..module import Lowered
 
+UNCOUNTED = "How often {} loops run is not known ahead: the FLOPs count each of them once."
 PRECISIONS = (None, "float32", "bfloat16")
 
 
@@ -71,7 +72,7 @@ def lower(
             set_precision(model, precision)  # also of layers that were only made now
             step = backend.trace(model, specs)
         layers, optimizer = layer_paths(model), getattr(model.optimizer, "name", "")
-    artifact, flops = laid_out(step.text, step.arguments, step.aliases, devices)
+    artifact, flops, uncounted = laid_out(step.text, step.arguments, step.aliases, devices)
     arguments = tuple(replace(one, donated=place in step.aliases) for place, one in enumerate(step.arguments))
     return Lowered(
         artifact=artifact,
@@ -83,7 +84,7 @@ def lower(
         backend=keras.backend.backend(),
         precision=precision or "",
         optimizer=optimizer,
-        remarks=step.remarks,
+        remarks=(*step.remarks, *([UNCOUNTED.format(uncounted)] if uncounted else [])),
     )
 
 

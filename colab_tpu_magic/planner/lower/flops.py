@@ -12,10 +12,15 @@ from typing import Any
 from .trips import trips_of
 
 
-def flops_of(module: Any) -> float:
-    """Return the floating-point operations of one run of a module's ``main``."""
+def flops_of(module: Any) -> tuple[float, int]:
+    """Return the floating-point operations of one run of a module's ``main``.
+
+    Returns:
+        The operations, and how many loops with any in them count once because nobody knows how often they run.
+    """
     functions = {one.name.value: one for one in module.body.operations if one.operation.name == "func.func"}
-    return _Counter(functions).of_function("main")
+    counter = _Counter(functions)
+    return counter.of_function("main"), counter.uncounted
 
 
 class _Counter:
@@ -24,6 +29,7 @@ class _Counter:
     def __init__(self, functions: dict[str, Any]) -> None:
         self._functions = functions
         self._counted: dict[str, float] = {}
+        self.uncounted = 0
 
     def of_function(self, name: str) -> float:
         if name not in self._counted:
@@ -48,7 +54,9 @@ class _Counter:
         if not any(inside):
             return 0.0
         if name == "stablehlo.while":
-            return sum(inside) * trips_of(operation, self._functions)
+            trips = trips_of(operation, self._functions)
+            self.uncounted += trips is None
+            return sum(inside) * (1 if trips is None else trips)
         if name in ("stablehlo.case", "stablehlo.if"):
             return max(inside)
         return sum(inside)

@@ -18,6 +18,16 @@ STABLEHLO_VERSION = "1.10.0"
 MODULE_NAME = "train_step"
 NAMED = re.compile(r'loc\(("(?:[^"\\]|\\.)*")\((#loc\d*)\)\)$')
 PLACE = re.compile(r'loc\("(?:[^"\\]|\\.)*":\d+:\d+(?: to (?:\d*):\d+)?\)')
+# What may go when nobody uses it: what costs anything, and what leads to it.
+PURE = {"mhlo.copy"} | {
+    f"stablehlo.{name}"
+    for name in (
+        "abs add and broadcast_in_dim clamp compare complex concatenate constant convert convolution divide dot "
+        "dot_general dynamic_slice dynamic_update_slice exponential gather iota log logistic maximum minimum multiply "
+        "negate not or pad power reduce reduce_window reshape reverse rsqrt scatter select select_and_scatter sign slice "
+        "sort sqrt subtract tanh transpose xor"
+    ).split()
+}
 DEFINITION = re.compile(r"^(#loc\d*) = (.*)$")
 
 
@@ -73,8 +83,10 @@ def _name_alone(line: str) -> str:
     return line
 
 
-def laid_out(text: str, arguments: Sequence[Argument], aliases: Mapping[int, int], devices: int) -> tuple[bytes, float]:
-    """Return a module in portable form, its batch divided over the devices, and the FLOPs of one run.
+def laid_out(
+    text: str, arguments: Sequence[Argument], aliases: Mapping[int, int], devices: int
+) -> tuple[bytes, float, int]:
+    """Return a module in portable form, its batch divided over the devices, and what `flops_of` says of one run.
 
     Args:
         text: The module as text, with locations.
@@ -89,7 +101,7 @@ def laid_out(text: str, arguments: Sequence[Argument], aliases: Mapping[int, int
 
     with context():
         module = ir.Module.parse(without_places(text))
-        _erase_copies(module)
+        _tidy(module)
         number = ir.IntegerType.get_signless(32)
         _name_module(module, devices, number)
         main = main_of(module)
@@ -101,8 +113,8 @@ def laid_out(text: str, arguments: Sequence[Argument], aliases: Mapping[int, int
         )
         replicated = {"mhlo.sharding": ir.StringAttr.get("{replicated}")} if devices > 1 else {}
         main.result_attrs = ir.ArrayAttr.get([ir.DictAttr.get(replicated) for _ in returned])
-        flops = flops_of(module)  # before the module becomes its portable form
-        return stablehlo.serialize_portable_artifact(module, STABLEHLO_VERSION, allow_other_dialects=True), flops
+        counted = flops_of(module)  # before the module becomes its portable form
+        return stablehlo.serialize_portable_artifact(module, STABLEHLO_VERSION, allow_other_dialects=True), *counted
 
 
 def _name_module(module: Any, devices: int, number: Any) -> None:
@@ -129,12 +141,14 @@ def _attributes(argument: Argument, output: int | None, devices: int, number: An
     return ir.DictAttr.get(said)
 
 
-def _erase_copies(module: Any) -> None:
-    """Take out the copies that TensorFlow puts before its outputs; the portable form has no such operation."""
+def _tidy(module: Any) -> None:
+    """Take out what no output needs, and the copies that TensorFlow makes; the portable form has no such operation."""
     for function in module.body.operations:
         for region in function.operation.regions:
             for block in region.blocks:
-                for operation in list(block.operations):
-                    if operation.operation.name == "mhlo.copy":
-                        operation.operation.results[0].replace_all_uses_with(operation.operation.operands[0])
-                        operation.operation.erase()
+                for one in reversed(list(block.operations)):
+                    operation = one.operation
+                    if operation.name == "mhlo.copy":
+                        operation.results[0].replace_all_uses_with(operation.operands[0])
+                    if operation.name in PURE and not any(True for result in operation.results for _ in result.uses):
+                        operation.erase()

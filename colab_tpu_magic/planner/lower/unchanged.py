@@ -70,6 +70,8 @@ class _Saved:
         """Write down the contents of an object, and return what to look at next; None for what holds nothing."""
         if isinstance(one, str | bytes | int | float | type) or one is None:
             return None
+        if isinstance(one, dict | tuple) and not issubclass(type(one), dict | tuple):
+            return [one.__wrapped__]  # TensorFlow's wrapper around an attribute of a layer
         if isinstance(one, tuple | frozenset):
             return list(one)
         inside: list[Any] = []
