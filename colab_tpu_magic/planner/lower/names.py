@@ -55,7 +55,7 @@ def named(op_name: str, layers: Sequence[str], optimizer: str = "") -> Named:
     layer = _layer(scopes, layers)
     if layer:
         return Named(layer, BACKWARD if backward else FORWARD)
-    if optimizer and optimizer in scopes:
+    if optimizer and any(re.sub(r"_\d+$", "", scope) == re.sub(r"_\d+$", "", optimizer) for scope in scopes):
         return Named("", OPTIMIZER)
     if any(scope in LOSS_SCOPES for scope in scopes):
         return Named("", LOSS)

@@ -12,22 +12,22 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..module import Argument
+from . import generator
 
 # Read by the pinned compiler (its own is 1.17.0), and writable by the oldest jaxlib that is supported (1.13.0 in 0.7.2).
 STABLEHLO_VERSION = "1.10.0"
 MODULE_NAME = "train_step"
-NAMED = re.compile(r'loc\(("(?:[^"\\]|\\.)*")\((#loc\d*)\)\)$')
+NAMED = re.compile(r'loc\(("(?:[^"\\]|\\.)*")(?:\(#loc\d*\))?\)$')
+REFERENCE = re.compile(r"#loc\d*")
 PLACE = re.compile(r'loc\("(?:[^"\\]|\\.)*":\d+:\d+(?: to (?:\d*):\d+)?\)')
-# What may go when nobody uses it: what costs anything, and what leads to it.
-PURE = {"mhlo.copy"} | {
+# What may not go though nobody uses it; every other operation of StableHLO only makes its results.
+KEPT = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "abs add and broadcast_in_dim clamp compare complex concatenate constant convert convolution divide dot "
-        "dot_general dynamic_slice dynamic_update_slice exponential gather iota log logistic maximum minimum multiply "
-        "negate not or pad power reduce reduce_window reshape reverse rsqrt scatter select select_and_scatter sign slice "
-        "sort sqrt subtract tanh transpose xor"
+        "after_all all_gather all_reduce all_to_all case collective_broadcast collective_permute composite custom_call if "
+        "infeed outfeed partition_id recv reduce_scatter replica_id return rng send while"
     ).split()
-}
+)
 DEFINITION = re.compile(r"^(#loc\d*) = (.*)$")
 
 
@@ -67,20 +67,28 @@ def without_places(text: str) -> str:
         >>> without_places('#loc2 = loc("dense/dot"(#loc1))')
         '#loc2 = loc("dense/dot")'
     """
-    return "\n".join(_name_alone(line) for line in text.split("\n"))
+    lines = text.split("\n")
+    defined = {found.group(1): found.group(2) for line in lines if (found := DEFINITION.match(line)) is not None}
+    return "\n".join(_name_alone(line, defined) for line in lines)
 
 
-def _name_alone(line: str) -> str:
-    defined = DEFINITION.match(line)
-    if defined is None:
+def _name_alone(line: str, defined: Mapping[str, str]) -> str:
+    found = DEFINITION.match(line)
+    if found is None:
         return line
-    name, value = defined.groups()
-    named = NAMED.search(value)
-    if named is not None:
-        return f"{name} = loc({named.group(1)})"
-    if PLACE.fullmatch(value) or value.startswith(("loc(callsite", "loc(fused")):
-        return f"{name} = loc(unknown)"
-    return line
+    name = _name_of(found.group(2), defined)
+    return f"{found.group(1)} = loc({name or 'unknown'})"
+
+
+def _name_of(location: str, defined: Mapping[str, str]) -> str:
+    """Return the name in a location, with its quotes; "" for a place in a file and for a stack of calls."""
+    if PLACE.fullmatch(location) or location.startswith("loc(callsite"):
+        return ""
+    if location.startswith("loc(fused"):  # what TensorFlow writes: the name, and a place in its own files
+        parts = (_name_of(defined.get(part, ""), defined) for part in REFERENCE.findall(location))
+        return next((name for name in parts if name), "")
+    named = NAMED.match(location)
+    return "" if named is None else named.group(1)
 
 
 def laid_out(
@@ -144,11 +152,23 @@ def _attributes(argument: Argument, output: int | None, devices: int, number: An
 def _tidy(module: Any) -> None:
     """Take out what no output needs, and the copies that TensorFlow makes; the portable form has no such operation."""
     for function in module.body.operations:
-        for region in function.operation.regions:
-            for block in region.blocks:
-                for one in reversed(list(block.operations)):
-                    operation = one.operation
-                    if operation.name == "mhlo.copy":
-                        operation.results[0].replace_all_uses_with(operation.operands[0])
-                    if operation.name in PURE and not any(True for result in operation.results for _ in result.uses):
-                        operation.erase()
+        _tidy_inside(function.operation)
+
+
+def _tidy_inside(holder: Any) -> None:
+    for region in holder.regions:
+        for block in region.blocks:
+            for one in reversed(list(block.operations)):
+                operation = one.operation
+                if operation.name == "mhlo.copy":
+                    operation.results[0].replace_all_uses_with(operation.operands[0])
+                if _may_go(operation) and not any(True for result in operation.results for _ in result.uses):
+                    operation.erase()
+                elif operation.name == generator.NAME:
+                    generator.take_the_devices_own(operation)
+                else:
+                    _tidy_inside(operation)
+
+
+def _may_go(operation: Any) -> bool:
+    return operation.name == "mhlo.copy" or (operation.name.startswith("stablehlo.") and operation.name not in KEPT)

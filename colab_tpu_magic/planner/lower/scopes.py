@@ -23,7 +23,7 @@ from .names import ROOT
 def layer_scopes(model: Any) -> Iterator[None]:
     """Name the operations that are traced while entered by the paths of a model's layers."""
     original = keras.layers.Layer._open_name_scope
-    opened: list[tuple[Any, Any]] = []
+    opened: list[Any] = []
 
     def open_name_scope(layer: Any) -> Any:
         return _scope(original(layer), layer, model, opened)
@@ -36,17 +36,15 @@ def layer_scopes(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _scope(own: Any, layer: Any, model: Any, opened: list[tuple[Any, Any]]) -> Iterator[None]:
-    graph = tf.compat.v1.get_default_graph()
-    if not tf.compat.v1.executing_eagerly_outside_functions() or tf.executing_eagerly():
+def _scope(own: Any, layer: Any, model: Any, opened: list[Any]) -> Iterator[None]:
+    if tf.executing_eagerly():
         with own:
             yield
         return
-    again = bool(opened) and opened[-1][0] is layer
+    again = bool(opened) and opened[-1] is layer
     if not again:
-        opened.append((layer, graph))
-    # The body of a loop is a graph of its own, whose names TensorFlow puts behind the loop's.
-    path = [ROOT if one is model else one.name for one, where in opened if where is graph]
+        opened.append(layer)
+    path = [ROOT if one is model else one.name for one in opened]
     try:
         with own, tf.name_scope("/".join(path) + "/"):
             yield
