@@ -1,7 +1,7 @@
 """Lay a StableHLO module out over devices, and write it in the portable form that the compiler's process reads.
 
-Private to jaxlib and touched only here and in `flops`: ``jaxlib.mlir``. Tried with jaxlib 0.7.2 and 0.10.2, and with the text
-that TensorFlow 2.20 and 2.21 write.
+Private to jaxlib: ``jaxlib.mlir``, and ``jaxlib._jax.mlir`` here alone. Tried with jaxlib 0.7.2 and 0.10.2, and with what
+TensorFlow 2.20 and 2.21 write.
 """
 
 from __future__ import annotations
@@ -48,6 +48,15 @@ def context() -> Iterator[Any]:
     made.load_all_available_dialects()
     with made, ir.Location.unknown():
         yield made
+
+
+def text_of(module: bytes) -> str:
+    """Return an HLO module in its serialized form as StableHLO in text, with locations."""
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    with context():
+        return ir.Module.parse(_jax.mlir.hlo_to_stablehlo(module)).operation.get_asm(enable_debug_info=True)
 
 
 def main_of(module: Any) -> Any:

@@ -4,7 +4,8 @@ The function is ``model.train_step``, as the trainer's own is compiled inside TP
 divided over the devices afterwards, as on JAX. The compiler is asked with no platform: asked for a TPU it wants one.
 Batch normalisation and the like so see the global batch, where TPUStrategy has each replica see its share.
 
-Private to TensorFlow: ``experimental_get_compiler_ir`` and the text that it returns. Tried on TensorFlow 2.20 and 2.21.
+Private to TensorFlow: ``experimental_get_compiler_ir``, whose HLO in serialized form is the same in every version; its
+StableHLO as text is not (constants of booleans). Tried on TensorFlow 2.20 and 2.21.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tensorflow as tf
 from ..module import BATCH, STATE, Argument
 from . import state
 from .parts import Step
+from .portable import text_of
 from .scopes import layer_scopes
 from .unsupported import refused
 
@@ -45,7 +47,8 @@ def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
     with layer_scopes(model):
         concrete = compiled.get_concrete_function(*tensors)
     with refused():
-        text = compiled.experimental_get_compiler_ir(*tensors)(stage="stablehlo")
+        module = compiled.experimental_get_compiler_ir(*tensors)(stage="hlo_serialized")
+    text = text_of(module)
     arguments = [*_batch(data, leaves), *_held(model, concrete)]
     return Step(text, tuple(arguments), _aliases(text))
 
