@@ -64,7 +64,10 @@ def _text(shapes: list[tuple[Any, ...]]) -> str:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of a message that says something, without colours and the full stop."""
-    lines = [re.sub(r"\x1b\[\d*m", "", line).strip() for line in str(error).splitlines()]
+    if str(error).startswith("Unable to automatically build") and error.__context__ is not None:
+        error = error.__context__  # what went wrong, which Keras hides behind advice of its own
+    text = re.sub(r"\x1b\[\d*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines()]
     said = next((line for line in lines if line and not line.startswith("Exception encountered")), type(error).__name__)
     said = said.rstrip(".")
     return said if len(said) <= MOST_CHARACTERS else f"{said[:MOST_CHARACTERS]}…"

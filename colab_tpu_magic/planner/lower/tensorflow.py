@@ -46,7 +46,7 @@ def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
     tensors = [tf.TensorSpec(leaf.shape, leaf.dtype) for leaf in leaves]
     with layer_scopes(model):
         concrete = compiled.get_concrete_function(*tensors)
-    with refused():
+    with refused(concrete.graph, state.layer_paths(model)):
         module = compiled.experimental_get_compiler_ir(*tensors)(stage="hlo_serialized")
     text = text_of(module)
     arguments = [*_batch(data, leaves), *_held(model, concrete)]
