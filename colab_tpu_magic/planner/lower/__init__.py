@@ -63,9 +63,9 @@ def lower(
     if precision not in PRECISIONS:
         raise OptionError(f"There is no precision {precision!r}.", expected="float32 or bfloat16, or None.")
     backend = _backend(keras.backend.backend())
-    specs = batch_specs(model, x, y, sample_weight, batch_size, devices, (kwargs or {}).get("class_weight"))
     with unchanged(model), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        specs = batch_specs(model, x, y, sample_weight, batch_size, devices, (kwargs or {}).get("class_weight"))
         set_precision(model, precision)
         with told(model, specs):
             backend.build(model, specs)

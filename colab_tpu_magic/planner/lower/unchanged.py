@@ -37,9 +37,8 @@ def unchanged(model: Any) -> Iterator[None]:
         yield
     finally:
         saved.restore()
-        if generator is not None:
-            if _value(generator.state).tolist() != seed.tolist():
-                generator.state.assign(seed)
+        if generator is not None and not np.array_equal(_value(generator.state), seed):
+            generator.state.assign(seed)
         random.setstate(python)
         np.random.set_state(numpy)
 
@@ -71,7 +70,7 @@ class _Saved:
         if isinstance(one, str | bytes | int | float | type) or one is None:
             return None
         if isinstance(one, dict | tuple) and not issubclass(type(one), dict | tuple):
-            return [one.__wrapped__]  # TensorFlow's wrapper around an attribute of a layer
+            return [getattr(one, "__wrapped__", None)]  # TensorFlow's wrapper around an attribute of a layer
         if isinstance(one, tuple | frozenset):
             return list(one)
         inside: list[Any] = []
