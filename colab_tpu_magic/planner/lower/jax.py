@@ -3,7 +3,7 @@
 The function is the one that the trainer compiles: ``model.train_step`` with its state donated. Variables that are not
 made yet are made without values, so that nothing is allocated.
 
-Private to Keras: what ``train_step`` takes as state. Tried on keras 3.10.0, 3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
+Private to Keras: what ``train_step`` takes as state, and ``_enforce_jax_state_sharding``. Tried on keras 3.10.0, 3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .parts import Step
 from .portable import main_of
 
 GROUPS = (PARAMETER, STATE, OPTIMIZER, STATE)
+# Keras 3.10 lays the state out at the end of a step as it lay before; here it has no place yet.
+ENFORCED = "_enforce_jax_state_sharding"
 PARTS = ("x", "y", "sample_weight")
 
 
@@ -62,6 +64,8 @@ def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
     def train_step(state: Any, data: Any) -> Any:
         return model.train_step(state, data)
 
+    if hasattr(model, ENFORCED):
+        vars(model)[ENFORCED] = _as_they_are  # goes with everything else that a lowering leaves on the model
     traced = jax.jit(train_step, donate_argnums=0, keep_unused=True).trace(held, data)
     module = traced.lower(lowering_platforms=("tpu",)).compiler_ir("stablehlo")
     arguments = [
@@ -81,6 +85,15 @@ def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
         if "tf.aliasing_output" in attributes
     }
     return Step(module.operation.get_asm(enable_debug_info=True), tuple(arguments), aliases)
+
+
+def _as_they_are(
+    trainable_variables: Any = None,
+    non_trainable_variables: Any = None,
+    optimizer_variables: Any = None,
+    metrics_variables: Any = None,
+) -> tuple[Any, Any, Any, Any]:
+    return trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables
 
 
 def _shape(one: Any) -> Any:

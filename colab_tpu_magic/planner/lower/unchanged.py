@@ -31,7 +31,7 @@ def unchanged(model: Any) -> Iterator[None]:
     python, numpy = random.getstate(), np.random.get_state()
     settings = vars(global_state.GLOBAL_STATE_TRACKER)
     generator = settings.get(GENERATOR)
-    seed = None if generator is None else _value(generator.state)
+    seed: Any = None if generator is None else _value(generator.state)
     saved = _Saved([model, settings])
     try:
         yield
