@@ -3,7 +3,7 @@
 The function is the one that the trainer compiles: ``model.train_step`` with its state donated. Variables that are not
 made yet are made without values, so that nothing is allocated.
 
-Private to Keras: what ``train_step`` takes as state, and ``_enforce_jax_state_sharding``. Tried on keras 3.10.0, 3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
+Private to Keras: ``Variable._layout``, what ``train_step`` takes as state, and ``_enforce_jax_state_sharding``. Tried on keras 3.10.0, 3.13.2 and 3.15.1 with jax 0.7.2 and 0.10.2.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jax
 import keras
 import numpy as np
 
+from ...backends.variables import live_variables
 from ..module import BATCH, OPTIMIZER, PARAMETER, STATE, Argument
 from . import state
 from .parts import Step
@@ -27,6 +28,7 @@ PARTS = ("x", "y", "sample_weight")
 
 def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
     """Build what is not built, of variables that have a shape and no value."""
+    _leave_replicas(model)
     optimizer = model.optimizer
     waiting = optimizer is not None and not optimizer.built
     if waiting:
@@ -36,6 +38,13 @@ def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
     if waiting:
         optimizer.built = False
         _build_optimizer(optimizer, model.trainable_variables)
+
+
+def _leave_replicas(model: Any) -> None:
+    """Let what was laid out over devices be laid out for none, for the length of the lowering."""
+    keras.distribution.set_distribution(None)
+    for variable in live_variables(model):
+        variable._layout = None
 
 
 def _build_optimizer(optimizer: Any, variables: list[Any]) -> None:

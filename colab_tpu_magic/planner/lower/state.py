@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backends.variables import live_variables, optimizers_of
+from ...backends.variables import optimizers_of
 from ...training.settings import POLICIES, last_layers
 from ..module import OPTIMIZER, PARAMETER, STATE
 
@@ -34,11 +34,6 @@ def roles(model: Any) -> dict[int, str]:
     for optimizer in optimizers_of(model):
         found |= {id(variable): OPTIMIZER for variable in optimizer.variables}
     return found
-
-
-def variables(model: Any) -> list[Any]:
-    """Return every variable of a training that has a value, once."""
-    return list(live_variables(model))
 
 
 def layer_paths(model: Any) -> tuple[str, ...]:

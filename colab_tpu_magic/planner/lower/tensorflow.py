@@ -4,6 +4,7 @@ The function is ``model.train_step``, as the trainer's own is compiled inside TP
 divided over the devices afterwards, as on JAX. The compiler is asked with no platform: asked for a TPU it wants one.
 Batch normalisation and the like so see the global batch, where TPUStrategy has each replica see its share.
 
+Private to Keras: ``Variable._value``, and the strategies that a model and an optimizer hold, as in `backends.tensorflow`.
 Private to TensorFlow: ``experimental_get_compiler_ir``, whose HLO in serialized form is the same in every version; its
 StableHLO as text is not (constants of booleans). Tried on TensorFlow 2.20 and 2.21.
 """
@@ -16,6 +17,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from ...backends.variables import live_variables, optimizers_of
 from ..module import BATCH, STATE, Argument
 from . import state
 from .parts import Step
@@ -29,7 +31,20 @@ PARTS = ("x", "y", "sample_weight")
 
 def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
     """Build what is not built; its variables have values, which go when the lowering ends."""
+    _leave_replicas(model)
     state.build(model, specs)
+
+
+def _leave_replicas(model: Any) -> None:
+    """Let a model that was made in a strategy's scope be of one device, for the length of the lowering."""
+    for variable in live_variables(model):
+        if isinstance(variable._value, tf.distribute.DistributedValues):
+            variable._value = variable._value.values[0]
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.Model):
+            layer._distribute_strategy = None
+    for optimizer in optimizers_of(model):
+        optimizer._distribution_strategy = tf.distribute.get_strategy()
 
 
 def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
@@ -71,9 +86,9 @@ def _held(model: Any, concrete: Any) -> list[Argument]:
     """Return what the step holds besides the batch, in the order in which TensorFlow hands it to the compiler."""
     roles = state.roles(model)
     known: dict[int, tuple[str, str, Any]] = {}
-    for variable in state.variables(model):
-        for value in getattr(variable.value, "values", [variable.value]):  # on replicas there are several
-            known[id(value.handle)] = (variable.path, roles.get(id(variable), STATE), value)
+    for variable in live_variables(model):
+        value = variable._value
+        known[id(value.handle)] = (variable.path, roles.get(id(variable), STATE), value)
     others = {id(variable.handle): variable for variable in concrete.graph.variables}
     held = []
     for place, tensor in enumerate(concrete.captured_inputs):
