@@ -157,7 +157,8 @@ def test_flops_are_those_counted_by_hand(name: str) -> None:
     given = (7, 6) if name == "attention" else parts[0].shape[1:]
     lowered = lower(compiled(*parts), spec(*given), spec(*target), devices=1, batch_size=ROWS)
     assert lowered.flops == pytest.approx(flops, rel=0.01 if name == "lstm" else 1e-9)
-    assert lowered.remarks == ()
+    own_kernel = name == "attention" and lowered.backend == "jax"
+    assert ["splash attention" in remark for remark in lowered.remarks] == [True] * own_kernel
 
 
 def test_bytes_of_parameters_and_optimizer_are_those_of_keras() -> None:
@@ -276,11 +277,11 @@ def test_a_model_in_mid_training_goes_on_as_if_nothing_had_been() -> None:
 
     def losses(between: Any) -> list[float]:
         keras.utils.set_random_seed(1)
-        model = models()["unbuilt Sequential"]
-        found = []
-        for _ in range(3):
+        model = compiled(layers.Dense(4), layers.Dropout(0.5), layers.Dense(3))
+        found: list[float] = []
+        for _ in range(2):
             between(model)
-            found += model.fit(x, y, batch_size=4, verbose=0).history["loss"]
+            found += [float(model.train_on_batch(x, y))]
         return found
 
     assert losses(lambda model: lower(model, x, y, devices=2, batch_size=ROWS)) == losses(lambda model: None)
@@ -364,8 +365,38 @@ def test_bad_input_gets_one_message() -> None:
     for kind, message, data, more in cases:
         with pytest.raises(kind, match=message):
             lower(model, *data, **{"devices": 1, "batch_size": ROWS, **more})
+    model.optimizer = None
+    with pytest.raises(ModelError, match="compiled without an optimizer"):
+        lower(model, x, y, devices=1, batch_size=ROWS)
     with pytest.raises(ModelError, match="never compiled"):
         lower(keras.Sequential([layers.Dense(3)]), x, y, devices=1, batch_size=ROWS)
+
+
+def test_a_model_that_was_made_in_the_runtimes_scope_has_the_same_step(runtime: Any) -> None:
+    def made() -> Any:
+        parts = [keras.Input((4,)), layers.Dense(5, name="a"), layers.BatchNormalization(name="b")]
+        return compiled(*parts, optimizer=keras.optimizers.Adam(name="adam"))
+
+    outside = made()
+    with runtime.scope():
+        inside = made()
+    held = [variable._value for variable in live_variables(inside)]
+    digests = {lower(model, spec(4), spec(5), devices=2, batch_size=ROWS).digest() for model in (outside, inside)}
+    assert len(digests) == 1
+    assert all(variable._value is value for variable, value in zip(live_variables(inside), held, strict=True))
+
+
+@pytest.mark.only("tensorflow")
+def test_a_step_of_ones_own_with_two_optimizers_has_the_state_of_both() -> None:
+    from .test_own_train_step import TensorFlowStep
+
+    model = TensorFlowStep()
+    model.compile("adam", "sparse_categorical_crossentropy")
+    lowered = lower(model, spec(4), keras.KerasTensor((None,), "int32"), devices=2, batch_size=ROWS)
+    held = {one.name: one.role for one in lowered.arguments if "iteration" in one.name}
+    assert set(held.values()) == {OPTIMIZER} and len(held) == 2
+    assert lowered.bytes_of(PARAMETER) == (4 * 8 + 8 + 8 * 2 + 2) * 4
+    assert not model.built and not model.slow.built
 
 
 @pytest.mark.only("tensorflow")

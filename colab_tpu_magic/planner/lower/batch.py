@@ -120,3 +120,7 @@ def check_trainable(model: Any) -> None:
             expected="a model with an optimizer and a loss.",
             type_next='model.compile(optimizer="adam", loss="sparse_categorical_crossentropy")',
         )
+    if model.optimizer is None and type(model).train_step.__module__.startswith("keras."):
+        raise ModelError(
+            "The model was compiled without an optimizer.", type_next='model.compile(optimizer="adam", loss=...)'
+        )

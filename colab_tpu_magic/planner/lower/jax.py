@@ -21,6 +21,12 @@ from .parts import Step
 from .portable import main_of
 
 GROUPS = (PARAMETER, STATE, OPTIMIZER, STATE)
+# What jax.nn.dot_product_attention writes where no kernel is taken; Keras asks the machine that it runs on.
+PLAIN_ATTENTION = "BTNH,BSNH->BNTS"
+OWN_KERNEL = (
+    "On a TPU, Keras on JAX may compute attention without dropout with a kernel of its own (splash attention); here it is "
+    "lowered as plain matrix products."
+)
 # Keras 3.10 lays the state out at the end of a step as it lay before; here it has no place yet.
 ENFORCED = "_enforce_jax_state_sharding"
 PARTS = ("x", "y", "sample_weight")
@@ -93,7 +99,8 @@ def trace(model: Any, specs: tuple[Any, Any, Any]) -> Step:
         for place, attributes in enumerate(given)
         if "tf.aliasing_output" in attributes
     }
-    return Step(module.operation.get_asm(enable_debug_info=True), tuple(arguments), aliases)
+    text = module.operation.get_asm(enable_debug_info=True)
+    return Step(text, tuple(arguments), aliases, (OWN_KERNEL,) if PLAIN_ATTENTION in text else ())
 
 
 def _as_they_are(
