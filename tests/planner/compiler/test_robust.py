@@ -36,10 +36,11 @@ def in_mid_compile(act: Callable[[int], None], times: int = 1) -> threading.Thre
     def wait_and_act() -> None:
         seen: set[int] = set()
         for _ in range(times):
-            assert wait_until(lambda: compiling() - seen)
-            pid = (compiling() - seen).pop()
-            seen.add(pid)
-            act(pid)
+            found: set[int] = set()
+            wait_until(lambda found=found: found.update(compiling() - seen) or found)
+            for pid in found:
+                act(pid)
+            seen |= found
 
     thread = threading.Thread(target=wait_and_act)
     thread.start()
