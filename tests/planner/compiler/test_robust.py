@@ -35,12 +35,10 @@ def in_mid_compile(act: Callable[[int], None], times: int = 1) -> threading.Thre
 
     def wait_and_act() -> None:
         seen: set[int] = set()
-        for _ in range(times):
-            found: set[int] = set()
-            wait_until(lambda found=found: found.update(compiling() - seen) or found)
-            for pid in found:
+        while len(seen) < times and wait_until(lambda: not compiling() <= seen):
+            for pid in compiling() - seen:
                 act(pid)
-            seen |= found
+                seen.add(pid)
 
     thread = threading.Thread(target=wait_and_act)
     thread.start()
