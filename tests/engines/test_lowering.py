@@ -333,6 +333,15 @@ def test_a_big_batch_is_never_made() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # KiB
 
 
+def test_lowering_again_and_again_takes_no_more_memory() -> None:
+    model = compiled(layers.Dense(2000), layers.Dense(2000), layers.Dense(3))  # 16 MB, and 48 MB with Adam's moments
+    lower(model, spec(2000), spec(3), devices=1, batch_size=ROWS)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(4):
+        lower(model, spec(2000), spec(3), devices=1, batch_size=ROWS)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 110_000  # KiB
+
+
 def test_data_in_other_forms_has_the_same_step() -> None:
     import tensorflow as tf
 
