@@ -85,11 +85,20 @@ def _block(x: Any, heads: int, *, first: bool, causal: bool = False, dropout: fl
 def _text_in(length: int, words: int, width: int) -> tuple[Any, Any]:
     """Return the inputs of a text of `length` tokens, and their embeddings with those of their places added."""
     import keras
-    from keras import layers
+
+    class Places(keras.layers.Layer):
+        """Add a trained vector for each place."""
+
+        def build(self, shape: Any) -> None:
+            """Make the vectors."""
+            self.table = self.add_weight(shape=shape[1:], name="table")
+
+        def call(self, x: Any) -> Any:
+            """Return the sum."""
+            return x + self.table
 
     tokens = keras.Input((length,), dtype="int32")
-    places = layers.Embedding(length, width)(keras.ops.arange(length)[None])
-    return tokens, layers.Add()([layers.Embedding(words, width)(tokens), places])
+    return tokens, Places()(keras.layers.Embedding(words, width)(tokens))
 
 
 def bert(length: int, guessed: int, layer_count: int = 24, width: int = 1024) -> tuple[Any, Any, Any]:
@@ -117,13 +126,15 @@ def bert(length: int, guessed: int, layer_count: int = 24, width: int = 1024) ->
 
 
 def vit(width: int = 384, layer_count: int = 12, heads: int = 6) -> tuple[Any, Any, Any]:
-    """Return a vision transformer on patches of 16 × 16, ViT-S/16 by default, its last tokens averaged."""
+    """Return a vision transformer on patches of 16 × 16, ViT-S/16 by default, its last tokens averaged.
+
+    The sines of the places are left out: they are not trained, and adding them is next to nothing.
+    """
     import keras
     from keras import layers
 
     images = keras.Input((224, 224, 3))
     x = layers.Reshape((196, width))(layers.Conv2D(width, 16, 16)(images))
-    x = layers.Add()([x, keras.ops.zeros((1, 196, width))])  # sines of the places, which are not trained
     for _ in range(layer_count):
         x = _block(x, heads, first=True)
     x = layers.GlobalAveragePooling1D()(layers.LayerNormalization()(x))
