@@ -1,32 +1,8 @@
-"""What the plan is compared on: a plain matrix product, ResNet-50, and BERT, as a user would write them in Keras."""
+"""What the plan is compared on: ResNet-50 and transformers, as a user would write them in Keras."""
 
 from __future__ import annotations
 
 from typing import Any
-
-CUBE = 8192
-"""Rows and columns of the matrices of the roofline."""
-
-_PRODUCT = """
-module {{
-  func.func public @main(%x: tensor<{n}x{n}xbf16>, %w: tensor<{n}x{n}xbf16>) -> tensor<{n}x{n}xbf16> {{
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-      : (tensor<{n}x{n}xbf16>, tensor<{n}x{n}xbf16>) -> tensor<{n}x{n}xbf16>
-    return %0 : tensor<{n}x{n}xbf16>
-  }}
-}}
-"""
-
-
-def matmul(devices: int, n: int = CUBE) -> Any:
-    """Return the product of two square bfloat16 matrices as a step to compile, all of it on every device."""
-    from colab_tpu_magic.planner.lower.portable import laid_out
-    from colab_tpu_magic.planner.module import BATCH, PARAMETER, Argument, Lowered
-
-    arguments = (Argument("x", BATCH, (n, n), "bfloat16"), Argument("w", PARAMETER, (n, n), "bfloat16"))
-    artifact, flops, _ = laid_out(_PRODUCT.format(n=n), arguments, {}, devices)
-    # Each device does all of it, and a plan counts what all devices do.
-    return Lowered(artifact, devices, arguments, (), flops * devices, batch_size=n * devices, backend="jax")
 
 
 def resnet50(classes: int = 1000) -> tuple[Any, Any, Any]:

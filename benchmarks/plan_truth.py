@@ -10,78 +10,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from math import prod
 from typing import Any
 
-from .plan_models import CUBE, MODELS, matmul
+from .compared import Compared, against, line
+from .plan_models import MODELS
+from .plan_steps import CUBE, STREAMED, doubled, matmul, summed
 from .published import PUBLISHED, Published
 from .report import headline, machine, markdown_table, progress, save
 
 SECONDS = 3600.0
 """Time that one compile may take; a ResNet-50 takes minutes, and more on a machine that does other work."""
-CLOSE = 0.25
-"""Ours is close where it is within this part of what was published."""
 CHIPS = ("v2-8", "v3-8", "v4-8", "v5e-1", "v5p-8", "v6e-1", "tpu7x-8")
 """A slice of each generation."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A published figure and ours.
-
-    Attributes:
-        name: What was compared.
-        low: Ours with collectives and what has no estimate added, in the published figure's unit; 0 when refused.
-        high: Ours by the compiler's estimate alone.
-        published: The published figure.
-        said: Why there is none of ours, or ``""``.
-    """
-
-    name: str
-    low: float
-    high: float
-    published: float
-    said: str = ""
-
-    @property
-    def ratio(self) -> float:
-        """Ours, the lower end, as a multiple of what was published."""
-        return self.low / self.published
-
-    @property
-    def close(self) -> bool:
-        """Whether the two are within 25 % of each other."""
-        return abs(self.ratio - 1) <= CLOSE
-
-
-def rate(parts: Sequence[tuple[int, int, float]]) -> float:
-    """Return the rows a second of a training of several kinds of step.
-
-    Args:
-        parts: Of each kind the rows of a step, how many steps there are, and the seconds that one takes.
-
-    Example:
-        >>> rate([(512, 9, 1.0), (512, 1, 3.0)])
-        426.6666666666667
-    """
-    return sum(rows * steps for rows, steps, _ in parts) / sum(steps * seconds for _, steps, seconds in parts)
-
-
-def against(one: Published, rows: Sequence[Any]) -> Compared:
-    """Return a published figure beside ours.
-
-    Args:
-        one: What was published.
-        rows: The plan's row for each of its parts.
-    """
-    refused = next((row for row in rows if not row.fits), None)
-    if refused is not None:
-        return Compared(one.name, 0.0, 0.0, one.examples_per_second, refused.reason)
-    low, high = (
-        rate([(part.batch_size, part.steps, row.step_seconds[end]) for part, row in zip(one.parts, rows, strict=True)])
-        for end in (1, 0)
-    )
-    return Compared(one.name, low, high, one.examples_per_second)
 
 
 def planned(one: Published, compiler: Any) -> list[Any]:
@@ -123,14 +65,23 @@ def roofline(name: str, compiler: Any) -> tuple[Compared, Any]:
     return Compared(name, low, high, peak), row
 
 
-def line(one: Compared, digits: int = 0) -> list[str]:
-    """Return the cells of a comparison: ours, published, ratio."""
-    if one.said:
-        return ["–", f"{one.published:,.{digits}f}", one.said]
-    ours = f"{one.low:,.{digits}f}"
-    if f"{one.high:,.{digits}f}" != ours:
-        ours += f"–{one.high:,.{digits}f}"
-    return [ours, f"{one.published:,.{digits}f}", f"{one.ratio:.2f}"]
+def streamed(name: str, compiler: Any) -> tuple[float, float, float]:
+    """Return the rate in GB/s at which the compiler has one device add and sum large arrays, and that of its memory.
+
+    Raises:
+        RuntimeError: When the compiler refuses.
+    """
+    from colab_tpu_magic.planner.compiler import Refused
+    from colab_tpu_magic.planner.targets import target
+
+    slice_ = target(name)
+    found = []
+    for step, size in ((doubled(slice_.devices), 4), (summed(slice_.devices), 2)):
+        answer = compiler.compile(step, slice_, seconds=SECONDS)
+        if isinstance(answer, Refused):
+            raise RuntimeError(answer.message)
+        found.append(size * prod(STREAMED) * slice_.clock_hz / answer.cycles / 1e9)
+    return found[0], found[1], slice_.hbm_bytes_per_second / 1e9
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -149,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from colab_tpu_magic.planner.compiler import Cache, Compiler
 
     about = machine(["libtpu"])
-    products, trainings, kept = [], [], []
+    products, streams, trainings, kept = [], [], [], []
     with Compiler(cache=Cache()) as own:
         compiler: Any = _Kept(own) if asked.known else own
         for name in () if asked.only else CHIPS:
@@ -157,6 +108,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             compared, row = roofline(name, compiler)
             products.append([name, *line(compared, 1)])
             kept.append({**asdict(compared), "row": asdict(row)})
+            try:
+                streams.append([name, *(f"{rate:,.0f}" for rate in streamed(name, compiler))])
+            except RuntimeError as refused:
+                streams.append([name, "–", "–", str(refused)])
         for one in () if asked.quick else PUBLISHED:
             if asked.only and one.name not in asked.only:
                 continue
@@ -169,6 +124,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(headline(about))
     if products:
         print("\n" + markdown_table(["product of 8192³, TFLOP/s per device", "ours", "peak", "ratio"], products))
+    if streams:
+        print("\n" + markdown_table(["through memory, GB/s per device", "an addition", "a sum", "memory"], streams))
     if trainings:
         print(
             "\n" + markdown_table(["training, examples/s", "ours", "published", "ratio", "measured"], trainings) + "\n"

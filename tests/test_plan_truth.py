@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.plan_truth import CHIPS, Compared, against, line, main, rate
+from benchmarks.compared import Compared, against, line, rate
+from benchmarks.plan_truth import CHIPS, main
 from benchmarks.published import IMAGENET, PUBLISHED, Part, Published
 from colab_tpu_magic.planner.plan import FITS, OUT_OF_MEMORY, Row
 from colab_tpu_magic.planner.targets import SILICON, target

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from benchmarks.plan_models import bert, gpt, matmul, vit
+from benchmarks.plan_models import bert, gpt, vit
+from benchmarks.plan_steps import doubled, matmul, summed
 from colab_tpu_magic.planner.lower import lower
 
 pytestmark = pytest.mark.skipif(
@@ -24,8 +25,9 @@ def test_models_have_the_weights_that_are_told_of_them() -> None:
     assert patches.count_params() == ends + 2 * (12 * 64**2 + 13 * 64)
 
 
-def test_a_large_product_is_done_on_every_device() -> None:
+def test_products_and_sums_are_done_on_every_device() -> None:
     assert matmul(8, 256).flops == 8 * 2 * 256**3
+    assert doubled(8).bytes_of("batch") == summed(8).bytes_of("batch") == 2 * 128 * 56 * 56 * 256
 
 
 def test_only_the_masked_tokens_are_predicted() -> None:
