@@ -28,12 +28,14 @@ CHIPS = ("v2-8", "v3-8", "v4-8", "v5e-1", "v5p-8", "v6e-1", "tpu7x-8")
 
 def planned(one: Published, compiler: Any) -> list[Any]:
     """Return the plan's row for each part of what was published."""
-    return [
-        deeper(*(_row(one, part, compiler, layer_count=depth) for depth in (2, 4)), part.layers)
-        if part.layers
-        else _row(one, part, compiler)
-        for part in one.parts
-    ]
+    rows = []
+    for part in one.parts:
+        if part.layers:
+            two, four = (_row(one, part, compiler, layer_count=depth) for depth in (2, 4))
+            rows.append(deeper(two, four, part.layers))
+        else:
+            rows.append(_row(one, part, compiler))
+    return rows
 
 
 def _row(one: Published, part: Part, compiler: Any, **shape: int) -> Any:
