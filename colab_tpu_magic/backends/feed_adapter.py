@@ -53,6 +53,8 @@ class FeedAdapter(DataAdapter):
         dataset = tf.data.Dataset.from_generator(lambda: map(tuples, self.feed), output_signature=signature)
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        # There is nothing to tune, and an iterator's end may wait up to a minute for the thread that would.
+        options.autotune.enabled = False
         return dataset.prefetch(2).with_options(options)
 
     @property

@@ -246,3 +246,12 @@ def test_batches_that_tensorflow_took_and_keeps_never_change():
     for images, index in zip(kept, expected, strict=True):
         assert isinstance(images, tf.Tensor)
         np.testing.assert_array_equal(images.numpy(), x[index])
+
+
+def test_tensorflow_starts_no_thread_to_tune_a_pipeline_that_has_nothing_to_tune():
+    pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    feed = training_feed(array_source(*numbered()), 100, True, 0, True, 3)
+    # An iterator waits for that thread when it ends, and the thread sleeps for up to a minute.
+    assert FeedAdapter(feed).get_tf_dataset().options().autotune.enabled is False
