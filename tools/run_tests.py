@@ -55,6 +55,8 @@ QUICKSTART = "test_quickstart.py"
 ANY_VERSIONS = ("test_benchmarks_run.py", "test_export.py", "test_feeding_lesson.py", "test_lessons.py")
 # Of the engine tests, all but the long tables, which run with the current versions on several replicas.
 NO_TABLES = ("-m", "keras_floor or not table")
+# How files and datasets are read is asked on eight devices; one reads them the same way.
+READING = ("test_files.py", "test_tf_data.py")
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,11 @@ def current_parts() -> list[Part]:
     # One TensorFlow device has no strategy to go wrong: there, only what touches private names of Keras.
     # Trials are slow on TensorFlow and a check trains nothing: what touches private names in them runs there with the
     # oldest Keras and with Colab's.
-    fewer = {"tensorflow-1": FLOOR, "tensorflow-2": without("test_trials.py", "test_check.py"), "jax-1": NO_TABLES}
+    fewer = {
+        "tensorflow-1": FLOOR,
+        "tensorflow-2": without("test_trials.py", "test_check.py"),
+        "jax-1": (*NO_TABLES, *without(*READING)),
+    }
     parts += [engine_part(engine, "", fewer.get(engine, ())) for engine in ENGINES]
     if KERAS_FLOOR.is_dir():
         for engine in COLAB_ENGINES:
