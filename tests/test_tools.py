@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+from types import SimpleNamespace
+
 import nbformat
 import pytest
 import run_tests
@@ -124,3 +127,19 @@ def test_an_engine_part_finds_its_engine_and_no_other_setting(small_suite, monke
         small_suite.write_text(text.format(backend), encoding="utf-8")
         part = Part(part.name, (str(small_suite),), environment=part.environment)
         assert run_part(part, [])[0].passed == 1
+
+
+def test_every_part_that_is_named_as_long_is_a_part_and_the_longest_is_the_first():
+    asked = SimpleNamespace(colab=False, colab_python="python3", parts="")
+    names = [part.name for part in run_tests.wanted_parts(argparse.ArgumentParser(), asked)]
+    assert names[: len(run_tests.LONGEST)] == list(run_tests.LONGEST)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_quickstart_runs_in_a_kernel_or_in_a_browser(monkeypatch, tmp_path, there):
+    monkeypatch.setattr(run_tests, "CHROMIUM", tmp_path if there else tmp_path / "none")
+    (kernels,) = (part for part in run_tests.current_parts() if part.name == "kernels")
+    assert (f"--ignore=tests/kernels/{run_tests.QUICKSTART}" in kernels.arguments) is there
+    (colab,) = (part for part in run_tests.colab_parts() if part.name == "colab-kernels")
+    assert not any(run_tests.QUICKSTART in argument for argument in colab.arguments), "no browser runs there"

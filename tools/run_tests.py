@@ -1,4 +1,4 @@
-"""Run the whole test suite: the plain tests, the front ends, each engine, then Colab's versions.
+"""Run the whole test suite: the plain tests, the kernels, the browser, each engine, all with Colab's versions too.
 
 The number of virtual devices is fixed once per process, so the tests in ``tests/engines`` run
 once for each engine, which ``TPU_MAGIC_ENGINE`` names. Two processes run at a time; what each
@@ -35,11 +35,28 @@ COLAB_ENGINES = ("tensorflow-2", "jax-8")
 KERAS_FLOOR = Path(sys.prefix) / "keras-floor"
 PART_TIMEOUT_SECONDS = 1500
 NO_TESTS_COLLECTED = 5
+# The longest first, so that both processes are busy until the end; those that are not named take about a minute.
+LONGEST = (
+    "tensorflow-2",
+    "kernels",
+    "jax-8",
+    "colab-kernels",
+    "browser",
+    "colab-jax-8",
+    "colab-tensorflow-2",
+    "jax-1",
+    "plain",
+    "colab-plain",
+)
 FLOOR = ("-m", "keras_floor")
+CHROMIUM = Path("/usr/bin/chromium")
+QUICKSTART = "test_quickstart.py"
 # Of the kernel tests, those whose subject is the same with any versions.
 ANY_VERSIONS = ("test_benchmarks_run.py", "test_export.py", "test_feeding_lesson.py", "test_lessons.py")
 # Of the engine tests, all but the long tables, which run with the current versions on several replicas.
 NO_TABLES = ("-m", "keras_floor or not table")
+# How files and datasets are read is asked on eight devices; one reads them the same way.
+READING = ("test_files.py", "test_tf_data.py")
 
 
 @dataclass(frozen=True)
@@ -65,12 +82,18 @@ class Outcome:
 
 
 def current_parts() -> list[Part]:
-    """Return the parts that run with the current versions, the longest first."""
-    parts = [front_ends("front-ends", "tests/kernels", "tests/browser")]
+    """Return the parts that run with the current versions."""
+    # A browser that runs the quickstart asks all that is asked of it in a kernel.
+    twice = (f"--ignore=tests/kernels/{QUICKSTART}",) if CHROMIUM.exists() else ()
+    parts = [Part("kernels", ("tests/kernels", *twice)), Part("browser", ("tests/browser",))]
     # One TensorFlow device has no strategy to go wrong: there, only what touches private names of Keras.
     # Trials are slow on TensorFlow and a check trains nothing: what touches private names in them runs there with the
     # oldest Keras and with Colab's.
-    fewer = {"tensorflow-1": FLOOR, "tensorflow-2": without("test_trials.py", "test_check.py"), "jax-1": NO_TABLES}
+    fewer = {
+        "tensorflow-1": FLOOR,
+        "tensorflow-2": without("test_trials.py", "test_check.py"),
+        "jax-1": (*NO_TABLES, *without(*READING)),
+    }
     parts += [engine_part(engine, "", fewer.get(engine, ())) for engine in ENGINES]
     if KERAS_FLOOR.is_dir():
         for engine in COLAB_ENGINES:
@@ -82,7 +105,7 @@ def current_parts() -> list[Part]:
 def colab_parts(python: str = sys.executable) -> list[Part]:
     """Return the parts that run with the versions of Colab's TPU image: all but the browser."""
     ignored = (f"--ignore=tests/kernels/{name}" for name in ANY_VERSIONS)
-    parts = [front_ends("colab-kernels", "tests/kernels", *ignored)]
+    parts = [Part("colab-kernels", ("tests/kernels", *ignored))]
     # On TensorFlow only what touches private names of Keras: the rest is the same code, and slow there.
     parts += [
         engine_part("jax-8", "colab-jax-8", NO_TABLES),
@@ -94,11 +117,6 @@ def colab_parts(python: str = sys.executable) -> list[Part]:
 def without(*files: str) -> tuple[str, ...]:
     """Return the arguments that leave out some files of the engine tests."""
     return tuple(f"--ignore=tests/engines/{name}" for name in files)
-
-
-def front_ends(name: str, *arguments: str) -> Part:
-    """Return the part that runs the tests with real kernels and front ends."""
-    return Part(name, arguments)
 
 
 def plain(name: str) -> Part:
@@ -183,6 +201,7 @@ def wanted_parts(parser: argparse.ArgumentParser, options: argparse.Namespace) -
     if options.colab_python:
         # Not resolved: the link in a virtual environment is what makes it one.
         parts += colab_parts(os.path.abspath(options.colab_python))
+    parts.sort(key=lambda part: LONGEST.index(part.name) if part.name in LONGEST else len(LONGEST))
     if not options.parts:
         return parts
     names = options.parts.split(",")

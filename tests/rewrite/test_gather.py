@@ -291,3 +291,12 @@ def test_batches_that_tensorflow_took_without_a_copy_and_keeps_never_change(widt
         np.testing.assert_array_equal(labels.numpy(), index)
         np.testing.assert_array_equal(images.numpy(), x[index])
     tf.debugging.assert_equal(kept[0][0] + 1, x[expected[0]] + 1)
+
+
+def test_tensorflow_starts_no_thread_to_tune_a_pipeline_that_has_nothing_to_tune():
+    pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    feed = training_feed(array_source(*numbered()), 100, True, 0, True, 3)
+    # An iterator waits for that thread when it ends, and the thread sleeps for up to a minute.
+    assert FeedAdapter(feed).get_tf_dataset().options().autotune.enabled is False
