@@ -143,3 +143,11 @@ def test_the_quickstart_runs_in_a_kernel_or_in_a_browser(monkeypatch, tmp_path, 
     assert (f"--ignore=tests/kernels/{run_tests.QUICKSTART}" in kernels.arguments) is there
     (colab,) = (part for part in run_tests.colab_parts() if part.name == "colab-kernels")
     assert not any(run_tests.QUICKSTART in argument for argument in colab.arguments), "no browser runs there"
+
+
+def test_the_parts_that_compile_for_a_tpu_find_the_compiler_and_others_do_not(small_suite, monkeypatch):
+    monkeypatch.setenv("TPU_MAGIC_COMPILER_PYTHON", "theirs")
+    text = "import os\ndef test_it(): assert os.environ.get('TPU_MAGIC_COMPILER_PYTHON') == {!r}\n"
+    for name, found in (("plain", "/ours"), ("jax-1", None)):
+        small_suite.write_text(text.format(found), encoding="utf-8")
+        assert run_small(monkeypatch, [Part(name, (str(small_suite),))], "--compiler-python", "/ours") == 0

@@ -33,6 +33,10 @@ ENGINES = ("tensorflow-2", "jax-8", "tensorflow-8", "jax-1", "tensorflow-1")
 COLAB_ENGINES = ("tensorflow-2", "jax-8")
 # A folder with the oldest Keras supported, which the Makefile puts into the environment.
 KERAS_FLOOR = Path(sys.prefix) / "keras-floor"
+# A Python with the pair of jax and libtpu that plans are compiled with, which the Makefile makes.
+COMPILER = "TPU_MAGIC_COMPILER_PYTHON"
+# The parts that ask the real TPU compiler; elsewhere such tests are skipped.
+COMPILING = ("plain", "tensorflow-2", "jax-8", "kernels")
 PART_TIMEOUT_SECONDS = 1500
 NO_TESTS_COLLECTED = 5
 # The longest first, so that both processes are busy until the end; those that are not named take about a minute.
@@ -136,7 +140,7 @@ def run_part(part: Part, extra: list[str]) -> tuple[Outcome, str]:
     report.unlink(missing_ok=True)
     # Without the cache, which two processes would write at a time.
     command = [part.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5", f"--junitxml={report}"]
-    unwanted = ("TPU_MAGIC_ENGINE", "KERAS_BACKEND", "XLA_FLAGS", "PYTHONPATH")
+    unwanted = ("TPU_MAGIC_ENGINE", "KERAS_BACKEND", "XLA_FLAGS", "PYTHONPATH", COMPILER)
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", **JAX_CACHE, **part.environment}
     started = time.monotonic()
@@ -217,9 +221,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--parts", help="names with commas between them; all of them when left out")
     parser.add_argument("--colab", action="store_true", help="run the Colab parts, and only those, with this Python")
     parser.add_argument("--colab-python", help="a Python with the versions of Colab's TPU image, for those parts")
+    parser.add_argument("--compiler-python", help="a Python with jax[tpu], for the tests that ask the TPU compiler")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (default: %(default)s)")
     options, extra = parser.parse_known_args(arguments)
     parts = wanted_parts(parser, options)
+    if options.compiler_python:
+        found = {COMPILER: os.path.abspath(options.compiler_python)}
+        parts = [
+            replace(part, environment=part.environment | found) if part.name in COMPILING else part for part in parts
+        ]
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
