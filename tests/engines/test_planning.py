@@ -22,6 +22,7 @@ from colab_tpu_magic.planner.compiler import CompilerError
 from colab_tpu_magic.planner.narrower import just_over, narrowed, narrower_widths, shorter_rows
 from colab_tpu_magic.planner.plan import ESTIMATE, PENDING, Plan, Progress
 from colab_tpu_magic.planner.planning import _arguments
+from colab_tpu_magic.planner.steps import Case, Steps
 from colab_tpu_magic.planner.targets import target
 
 ROWS = 6400
@@ -156,6 +157,36 @@ def test_wrong_questions_are_answered_with_what_to_type() -> None:
         tpu.plan(small(), x[:10], y)
     with pytest.raises(DataError, match="text"):
         tpu.plan(small(), np.array([["a"] * 32] * 8), np.zeros(8))
+
+
+def test_a_model_that_begins_with_text_is_planned_from_the_numbers_on() -> None:
+    words = layers.TextVectorization(max_tokens=50, output_sequence_length=12)
+    words.adapt(["a b c", "d e f"])
+    model = keras.Sequential(
+        [
+            keras.Input((1,), dtype="string"),
+            words,
+            layers.Embedding(50, 8, name="embedded"),
+            layers.Flatten(),
+            layers.Dense(1),
+        ]
+    )
+    model.compile("adam", "mse")
+    found = asked(model, np.array([["a b"], ["c"]] * 40), np.zeros((80, 1), "float32"))
+    (leaf,) = keras.tree.flatten(found.parts[0])
+    assert tuple(leaf.shape) == (None, 12) and "int" in leaf.dtype
+    step = Steps(model, found.parts).lowered(Case(V2, 64))
+    assert step.batch_size == 64 and "embedded" in step.layers
+    assert [one.shape for one in step.arguments if one.role == "batch"][0] == (64, 12)
+    assert [type(layer).__name__ for layer in model.layers][0] == "TextVectorization"
+
+
+def test_a_model_of_a_fixed_batch_is_planned_for_that_batch() -> None:
+    model = keras.Sequential([keras.Input(batch_shape=(16, 4, 3)), layers.LSTM(8, stateful=True), layers.Dense(1)])
+    model.compile("adam", "mse")
+    found = asked(model, np.zeros((64, 4, 3), "float32"), np.zeros((64, 1), "float32"), batch_size=16)
+    assert found.fixed == 16 and found.chosen(8) == 16
+    assert Steps(model, found.parts, fixed=found.fixed).lowered(Case(V2, 16)).flops > 0
 
 
 # Copies with other widths.
@@ -361,6 +392,14 @@ def test_an_interrupt_gives_the_rows_so_far_and_leaves_no_process(planned: Plan)
     assert [(row.batch_size, row.status) for row in found.rows] == [(64, "fits")]
     assert not found.complete and found.problems[0].startswith("Interrupted")
     assert time.perf_counter() - begun < 20 and wait_until(lambda: not workers())
+
+
+@marked
+def test_a_compile_that_takes_too_long_is_a_row_and_the_plan_goes_on(planned: Plan) -> None:
+    found = tpu.plan(small(), *data(), target="v2-8", batch_sizes=[64, 2048], seconds=0.05, host=False)
+    assert [(row.batch_size, row.status) for row in found.rows] == [(64, "fits"), (2048, "refused")]
+    assert found.rows[1].reason.startswith("Not compiled within")
+    assert found.recommended.batch_size == 64
 
 
 @marked
