@@ -19,8 +19,9 @@ from colab_tpu_magic.errors import DataError, ModelError, OptionError
 from colab_tpu_magic.planner import sweep as sweep_module
 from colab_tpu_magic.planner.asked import Asked, read
 from colab_tpu_magic.planner.compiler import CompilerError
+from colab_tpu_magic.planner.host import host_rate
 from colab_tpu_magic.planner.narrower import just_over, narrowed, narrower_widths, shorter_rows
-from colab_tpu_magic.planner.plan import ESTIMATE, PENDING, Plan, Progress
+from colab_tpu_magic.planner.plan import ESTIMATE, PENDING, HostRate, Plan, Progress, Row
 from colab_tpu_magic.planner.planning import _arguments
 from colab_tpu_magic.planner.steps import Case, Steps
 from colab_tpu_magic.planner.targets import target
@@ -187,6 +188,39 @@ def test_a_model_of_a_fixed_batch_is_planned_for_that_batch() -> None:
     found = asked(model, np.zeros((64, 4, 3), "float32"), np.zeros((64, 1), "float32"), batch_size=16)
     assert found.fixed == 16 and found.chosen(8) == 16
     assert Steps(model, found.parts, fixed=found.fixed).lowered(Case(V2, 16)).flops > 0
+
+
+def host(model: Any, x: Any, y: Any = None, speed: float = 1.0) -> HostRate | None:
+    arguments = _arguments(model, x, y, {})
+    rate = (speed, speed)
+    return host_rate(read(model, arguments, V2), arguments, Row("v2-8", 64, "", "fits", examples_per_second=rate), V2)
+
+
+def test_the_machines_own_rate_is_measured_and_judged() -> None:
+    found = host(small(), *data(640))
+    assert found is not None and found.examples_per_second > 1000 and found.enough is True
+    assert "batches of 64 rows of arrays" in found.how
+    starved = host(small(), *data(640), speed=1e12)
+    assert starved is not None and starved.enough is False
+
+
+def test_a_dataset_is_measured_and_a_function_of_the_users_is_left_alone() -> None:
+    import tensorflow as tf
+
+    called = []
+
+    def make() -> Any:
+        called.append(1)
+        return tf.data.Dataset.from_tensor_slices(data(640)).batch(32)
+
+    found = host(small(), make())
+    assert found is not None and "rows of the tf.data.Dataset" in found.how
+    called.clear()
+    asked_of_function = read(small(), _arguments(small(), make, None, {}), V2)
+    taken = len(called)
+    arguments = _arguments(small(), make, None, {})
+    assert host_rate(asked_of_function, arguments, Row("v2-8", 64, "", "fits"), V2) is None
+    assert len(called) == taken == 1
 
 
 # Copies with other widths.
