@@ -444,6 +444,8 @@ def test_sizes_that_cannot_be_are_rows_of_their_own(planned: Plan) -> None:
 
 
 @marked
+@pytest.mark.slow
+@pytest.mark.only("jax")
 def test_the_border_of_the_memory_is_found_and_one_step_more_is_refused(cache: Path) -> None:
     model = keras.Sequential([keras.Input((4096,)), layers.Dense(4096, name="a"), layers.Dense(1, name="b")])
     model.compile("sgd", "mse")
