@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
+In Python: `connect`, `fit`, `check`, `plan`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
 ``runtime`` and ``last_run``.
 """
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .exporting.api import export
     from .files.images import images
     from .files.tfrecords import tfrecords
+    from .planner.planning import plan
     from .training.run import Run
 
     runtime: Runtime | None
@@ -52,6 +53,7 @@ __all__ = [
     "load_ipython_extension",
     "migrate",
     "panel",
+    "plan",
     "runs",
     "runtime",
     "tfrecords",
@@ -59,7 +61,12 @@ __all__ = [
 ]
 
 # Loaded when they are first asked for.
-_LATER = {"export": ".exporting.api", "images": ".files.images", "tfrecords": ".files.tfrecords"}
+_LATER = {
+    "export": ".exporting.api",
+    "images": ".files.images",
+    "plan": ".planner.planning",
+    "tfrecords": ".files.tfrecords",
+}
 
 
 def __getattr__(name: str) -> Any:
