@@ -35,7 +35,9 @@ def options_of(options_class: type) -> Callable[[Any], Any]:
                 settings |= {"action": "store_true"}
             else:
                 settings |= {"type": _typed(about["parse"]), "metavar": about["metavar"], "default": None}
-                if about["action"]:
+                if about["action"] == "?":
+                    settings |= {"nargs": "?", "const": "auto"}
+                elif about["action"]:
                     settings["action"] = about["action"]
             method = argument(flag_name(field.name), **settings)(method)
         return method
