@@ -1,0 +1,338 @@
+"""What a plan answers: rows, curves, advice and a verdict. Every figure is the compiler's estimate, never measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import OptionError
+from ..options import FitOptions
+
+FITS, OUT_OF_MEMORY, REFUSED, PENDING = "fits", "out-of-memory", "refused", "pending"
+STATUSES = (FITS, OUT_OF_MEMORY, REFUSED, PENDING)
+"""Every status of a row."""
+ESTIMATE = "Estimates of the TPU compiler, not measured on a TPU."
+"""What stands under every figure that is shown."""
+
+Range = tuple[float, float]
+"""The lower and the upper end of a figure; the same number twice where nothing is left open."""
+
+
+@dataclass(frozen=True)
+class MemoryParts:
+    """What one device's memory (HBM) is needed for at the worst moment, bytes on one device.
+
+    The first four are what the step is given, counted from the shapes and laid out as the compiler pads them; the
+    rest is the compiler's. Where parameters and so on are laid out in less than their shapes would take together,
+    they are scaled to the compiler's sum.
+
+    Attributes:
+        parameters: Weights that are trained.
+        optimizer: What the optimizer keeps: moments, counters.
+        state: What is not trained: statistics of batch normalisation, seeds, metrics.
+        batch: The rows of one step that this device gets.
+        activations: Activations, gradients and other values in between.
+        code: The program.
+    """
+
+    parameters: int
+    optimizer: int
+    state: int
+    batch: int
+    activations: int
+    code: int
+
+    @property
+    def needed(self) -> int:
+        """All of it."""
+        return self.parameters + self.optimizer + self.state + self.batch + self.activations + self.code
+
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """Return each part's name and bytes, in the order in which they are drawn."""
+        return (
+            ("parameters", self.parameters),
+            ("optimizer", self.optimizer),
+            ("state", self.state),
+            ("batch", self.batch),
+            ("activations", self.activations),
+            ("code", self.code),
+        )
+
+
+@dataclass(frozen=True)
+class LayerShare:
+    """What one Keras layer takes of a step's estimated cycles.
+
+    Attributes:
+        name: The layer's path below the model: ``"block4/conv_a"``.
+        forward: Share of the step in the forward pass, 0 to 1.
+        backward: Share of the step in its gradients, 0 to 1.
+    """
+
+    name: str
+    forward: float
+    backward: float
+
+    @property
+    def total(self) -> float:
+        """Both together, 0 to 1."""
+        return self.forward + self.backward
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the compiler makes of one batch size in one precision on one target.
+
+    Attributes:
+        target: The slice: ``"v5e-1"``.
+        batch_size: Rows in the global batch, over all devices.
+        precision: ``"float32"``, ``"bfloat16"``, or ``""`` for the model's own dtype policy.
+        status: One of `STATUSES`.
+        reason: Why it is refused or does not fit, in a sentence; ``""`` where it fits.
+        devices: Devices that the batch is divided over.
+        memory: What one device's memory is needed for; None where the compiler did not get so far.
+        needed_bytes: Memory that one device needs, bytes; 0 where it is not known.
+        allowed_bytes: Memory that the compiler allows on one device, bytes.
+        step_seconds: Time of one step. The lower end is the compiler's estimate alone; the upper end adds the
+            collectives (by `collective_model`) and, for other instructions without an estimate, the time that their
+            bytes take to be read and written.
+        examples_per_second: Rows a second over all devices, from the two ends of `step_seconds`, lower end first.
+        device_seconds: The compiler's estimated cycles, divided by the clock.
+        collective_seconds: Time of all-reduces and the like by the stated model; 0 on one device.
+        collective_model: The model's formula, figures and source; ``""`` where nothing is sent.
+        flops: Floating-point operations of all dot products and convolutions of one step over all devices; loops
+            count as often as they run.
+        mxu_utilisation: Part of the peak bfloat16 rate that these reach, at the lower end of `step_seconds`, 0 to 1.
+        hbm_bytes_moved: Bytes that one device reads and writes in a step by a stated model: what the step is given
+            is read once, each instruction's result is written and read once.
+        bound: What holds the step up: ``"MXU"``, ``"HBM"`` or ``"neither"``; ``""`` where it is not known.
+        layers: The layers' shares, most expensive first.
+        optimizer_share: Share of the optimizer's update, 0 to 1.
+        loss_share: Share of the loss, the metrics and what Keras does around the layers, 0 to 1.
+        unnamed_share: Share of what no name tells the layer of, 0 to 1.
+        unestimated: Instructions without an estimate: ``"197 all-reduce (50.1 MiB)"``.
+        compile_seconds: Time that the compiler took; 0 for what came from the cache.
+        cached: Whether the answer was kept from an earlier plan.
+        notes: Sentences about how the figures were made, and what the lowered step leaves out.
+    """
+
+    target: str
+    batch_size: int
+    precision: str
+    status: str
+    reason: str = ""
+    devices: int = 1
+    memory: MemoryParts | None = None
+    needed_bytes: int = 0
+    allowed_bytes: int = 0
+    step_seconds: Range = (0.0, 0.0)
+    examples_per_second: Range = (0.0, 0.0)
+    device_seconds: float = 0.0
+    collective_seconds: float = 0.0
+    collective_model: str = ""
+    flops: float = 0.0
+    mxu_utilisation: float = 0.0
+    hbm_bytes_moved: float = 0.0
+    bound: str = ""
+    layers: tuple[LayerShare, ...] = ()
+    optimizer_share: float = 0.0
+    loss_share: float = 0.0
+    unnamed_share: float = 0.0
+    unestimated: tuple[str, ...] = ()
+    compile_seconds: float = 0.0
+    cached: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether the compiler took it."""
+        return self.status == FITS
+
+    @property
+    def speed(self) -> float:
+        """Examples per second to compare rows by: the lower end; 0 where there is no estimate."""
+        return self.examples_per_second[0]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One batch size of a curve.
+
+    Attributes:
+        batch_size: Rows in the global batch.
+        examples_per_second: Rows a second over all devices, the lower end.
+        compiled: Whether it was compiled; False for what is interpolated between neighbours.
+    """
+
+    batch_size: int
+    examples_per_second: float
+    compiled: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How the rate grows with the batch size, on one target in one precision.
+
+    Attributes:
+        target: The slice.
+        precision: As in `Row`.
+        points: By batch size, smallest first.
+        largest_batch: The largest batch size that fits, as searched; None where it was not searched for or nothing fits.
+        first_refused: The smallest batch size that was tried and does not fit, or None.
+    """
+
+    target: str
+    precision: str
+    points: tuple[CurvePoint, ...]
+    largest_batch: int | None = None
+    first_refused: int | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something to change, and what it gains by the compiler's estimate; it was found by compiling it.
+
+    Attributes:
+        text: The advice in a sentence, gain included.
+        gain: Examples per second afterwards, as a multiple of before.
+        before: Examples per second as it is.
+        after: Examples per second with the change.
+        typed: The line to type or the change to make: ``"--precision bfloat16"``.
+    """
+
+    text: str
+    gain: float
+    before: float
+    after: float
+    typed: str = ""
+
+
+@dataclass(frozen=True)
+class HostRate:
+    """How fast this machine prepares batches. Measured here; no part of any other figure.
+
+    Attributes:
+        examples_per_second: Rows a second of the prepared pipeline.
+        how: What was measured, in a sentence.
+        enough: Whether it feeds the recommended row at its estimated rate; None where there is none.
+    """
+
+    examples_per_second: float
+    how: str
+    enough: bool | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a plan stands.
+
+    Attributes:
+        stage: What is done now, in a few words: ``"compiling v5e-1, batch 1,024"``.
+        elapsed: Seconds since the plan began.
+        remaining: Seconds that it is expected to take from here; None where nothing is known yet.
+        next: What comes next, in a few words, or ``""``.
+        rows: All rows so far; those that are waited for have the status ``"pending"``.
+    """
+
+    stage: str
+    elapsed: float
+    remaining: float | None
+    next: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the TPU compiler makes of a training: whether it fits, how fast it is, what to change.
+
+    Attributes:
+        model_name: The model's name.
+        rows: One for each target, precision and batch size that was compiled.
+        curves: One for each target and precision.
+        advice: What to change, highest gain first.
+        host: How fast this machine feeds it, or None.
+        verdict: All of it in a sentence.
+        recommended: Options for ``%%tpu_fit``: batch size and precision of the best row on the first target.
+        compiler: Versions: ``"jax 0.10.2, libtpu 0.0.42.1"``; ``""`` where nothing was compiled.
+        seconds: Time that the plan took.
+        complete: Whether it was made to its end; False after an interrupt.
+        problems: Sentences about what could not be planned.
+    """
+
+    model_name: str
+    rows: tuple[Row, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    host: HostRate | None = None
+    verdict: str = ""
+    recommended: FitOptions = FitOptions()
+    compiler: str = ""
+    seconds: float = 0.0
+    complete: bool = True
+    problems: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets in the order in which they were asked for."""
+        return tuple(dict.fromkeys(row.target for row in self.rows))
+
+    def row(self, *, target: str | None = None, batch_size: int | None = None, precision: str | None = None) -> Row:
+        """Return the first row with what is given.
+
+        Raises:
+            OptionError: When there is none; lists those that there are.
+        """
+        for row in self.rows:
+            if (
+                target in (None, row.target)
+                and batch_size in (None, row.batch_size)
+                and precision in (None, row.precision)
+            ):
+                return row
+        known = ", ".join(dict.fromkeys(_key(row) for row in self.rows)) or "none"
+        raise OptionError("The plan has no such row.", expected=f"one of {known}.")
+
+    def best(self, target: str | None = None) -> Row | None:
+        """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %."""
+        return best_of(row for row in self.rows if target in (None, row.target))
+
+    def table(self) -> str:
+        """Return the rows as a table of text."""
+        from .told import table
+
+        return table(self)
+
+    def to_dataframe(self) -> Any:
+        """Return the rows as a pandas DataFrame, one column for each plain figure."""
+        from .told import dataframe
+
+        return dataframe(self)
+
+    def explain(self) -> str:
+        """Return how each figure is made."""
+        from .told import explained
+
+        return explained(self)
+
+
+ENOUGH = 0.97
+"""Of two rows whose rates differ by less than this, the one with the smaller batch is the better."""
+
+
+def best_of(rows: Iterable[Row]) -> Row | None:
+    """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %.
+
+    Example:
+        >>> best_of([]) is None
+        True
+    """
+    fitting = [row for row in rows if row.fits and row.speed > 0]
+    if not fitting:
+        return None
+    most = max(row.speed for row in fitting)
+    return min((row for row in fitting if row.speed >= ENOUGH * most), key=lambda row: (row.batch_size, -row.speed))
+
+
+def _key(row: Row) -> str:
+    return f"{row.target} {row.batch_size} {row.precision or 'own precision'}"
