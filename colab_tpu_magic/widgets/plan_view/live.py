@@ -1,0 +1,184 @@
+"""A plan while it is made: the stage, the time, the rows so far; in the same output the card takes its place."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from html import escape
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..live import NONE, TEXT, WIDGET, _print
+from ..units import duration_text
+from .static import plan_bundle, plan_html
+from .strokes import BLUE
+from .text import plan_text
+from .words import STATUS_WORDS, needed_text, rates_text, row_label
+
+if TYPE_CHECKING:
+    from ...planner.plan import Plan, Progress, Row
+
+TICK_SECONDS = 1.0
+"""From one drawing to the next while a compilation runs; a finished row is drawn at once."""
+LEAVE = "Interrupt the kernel to keep what there is."
+
+
+class PlanView:
+    """Show a plan while it is made, and its card at the end.
+
+    It is what is called with the progress. The time goes on between two calls: a thread draws it each second,
+    for one compilation takes up to minutes. Used in a ``with`` statement, it leaves nothing behind after an error.
+
+    Args:
+        model_name: The model's name.
+        kind: ``"widget"`` (an output that is replaced), ``"text"`` (lines as they come) or ``"none"``.
+        clock: Returns seconds.
+
+    Example:
+        >>> with PlanView("net", "none") as view:
+        ...     view.finish(None)
+    """
+
+    def __init__(self, model_name: str, kind: str = WIDGET, clock: Callable[[], float] = time.monotonic) -> None:
+        self.model_name = model_name
+        self.kind = kind
+        self._clock = clock
+        self._handle: Any = None
+        self._progress: Progress | None = None
+        self._heard_at = 0.0
+        self._told: set[tuple[str, int, str]] = set()
+        self._stage = ""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._ticker: threading.Thread | None = None
+
+    def __enter__(self) -> PlanView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+        if kind is not None and self._handle is not None:
+            # The message is what is left to read.
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the plan stands."""
+        self._progress, self._heard_at = progress, self._clock()
+        if self.kind == TEXT:
+            self._tell(progress)
+        elif self.kind == WIDGET:
+            self._draw()
+            if self._ticker is None:
+                self._ticker = threading.Thread(target=self._tick, name="tpu-plan-clock", daemon=True)
+                self._ticker.start()
+
+    def finish(self, plan: Plan | None) -> None:
+        """Put the card in the place of the progress; print the text in a terminal."""
+        self._stop()
+        if plan is None or self.kind == NONE:
+            return
+        if self.kind == TEXT:
+            _print(plan_text(plan))
+            return
+        bundle = plan_bundle(plan)
+        if self._handle is None:
+            from IPython.display import display
+
+            display(bundle, raw=True)
+        else:
+            self._handle.update(bundle, raw=True)
+
+    def _stop(self) -> None:
+        self._ended.set()
+        if self._ticker is not None:
+            self._ticker.join(5 * TICK_SECONDS)
+            self._ticker = None
+
+    def _tick(self) -> None:
+        while not self._ended.wait(TICK_SECONDS):
+            self._draw()
+
+    def _draw(self) -> None:
+        from IPython.display import display
+
+        from ...planner.plan import Plan
+
+        with self._lock:
+            progress = self._progress
+            if progress is None or self._ended.is_set():
+                return
+            try:
+                waited = self._clock() - self._heard_at
+                html = plan_html(Plan(self.model_name, progress.rows), progress=progress_html(progress, waited))
+                bundle = {"text/html": html, "text/plain": progress_line(progress, waited)}
+                if self._handle is None:
+                    self._handle = display(bundle, raw=True, display_id=True)
+                else:
+                    self._handle.update(bundle, raw=True)
+            except Exception as error:
+                # Minutes of compiling must not be lost because of a picture.
+                self._ended.set()
+                warnings.warn(f"The plan is not shown while it is made: {error!r}.", stacklevel=2)
+
+    def _tell(self, progress: Progress) -> None:
+        for row in progress.rows:
+            key = (row.target, row.batch_size, row.precision)
+            if row.status != "pending" and key not in self._told:
+                self._told.add(key)
+                _print(_row_line(row))
+        if progress.stage != self._stage:
+            self._stage = progress.stage
+            _print(progress_line(progress, 0.0))
+
+
+def progress_line(progress: Progress, waited: float) -> str:
+    """Return where a plan stands as a line of text.
+
+    Args:
+        progress: What was heard last.
+        waited: Seconds since then.
+    """
+    return " · ".join([progress.stage, *_times(progress, waited)])
+
+
+def progress_html(progress: Progress, waited: float) -> str:
+    """Return where a plan stands as HTML: the stage, the times, and how much of it is done.
+
+    Args:
+        progress: What was heard last.
+        waited: Seconds since then.
+    """
+    stage = progress.stage[:1].upper() + progress.stage[1:]
+    said = " · ".join([*_times(progress, waited), LEAVE])
+    elapsed = progress.elapsed + waited
+    bar = ""
+    if progress.remaining is not None and elapsed + progress.remaining > 0:
+        done = min(0.98, elapsed / max(1e-9, progress.elapsed + max(progress.remaining, waited)))
+        bar = (
+            '<div style="height:4px;border-radius:2px;background:rgba(128,128,128,.25);margin:6px 0 2px">'
+            f'<div style="height:4px;border-radius:2px;background:{BLUE};width:{done:.0%}"></div></div>'
+        )
+    return (
+        f'<div style="font-size:17px;line-height:1.4;font-weight:600">{escape(stage)} …</div>{bar}'
+        f'<div style="opacity:.75;font-variant-numeric:tabular-nums">{escape(said)}</div>'
+    )
+
+
+def _times(progress: Progress, waited: float) -> list[str]:
+    parts = [f"{duration_text(progress.elapsed + waited)} so far"]
+    if progress.remaining is not None and progress.remaining - waited >= 1:
+        parts.append(f"about {duration_text(progress.remaining - waited)} more")
+    return [*parts, f"then {progress.next}"] if progress.next else parts
+
+
+def _row_line(row: Row) -> str:
+    parts = [row_label(row, with_precision=bool(row.precision)), STATUS_WORDS.get(row.status, row.status)]
+    if row.fits:
+        parts += [needed_text(row), f"{rates_text(row.examples_per_second)} examples/s"]
+    elif row.reason:
+        parts.append(row.reason)
+    return "  ".join(filter(None, parts))
