@@ -128,7 +128,7 @@ def _pictures(plan: Plan, png: str) -> str:
     halves = []
     if curve is not None:
         dashed = any(not point.compiled for one in plan.curves for point in one.points)
-        words = "How fast, by batch size?" + _aside(f"examples a second{'; dashed: not compiled' if dashed else ''}")
+        words = "How fast, by batch size?" + _aside(f"examples/s{'; dashed: not compiled' if dashed else ''}")
         halves.append(f'<div style="{_HALF}"><div style="{_HEADING}">{words}</div>{svg(curve)}</div>')
     if layers is not None and row is not None:
         words = f"Where does a step's time go?{_aside(row_label(row, with_precision=False))}"
