@@ -67,7 +67,7 @@ def lower(
         warnings.simplefilter("ignore")
         specs = batch_specs(model, x, y, sample_weight, batch_size, devices, (kwargs or {}).get("class_weight"))
         set_precision(model, precision)
-        with told(model, specs):
+        with told(model, specs), backend.thrown_away(model):
             backend.build(model, specs)
             set_precision(model, precision)  # also of layers that were only made now
             step = backend.trace(model, specs)

@@ -39,6 +39,7 @@ def batch_specs(
             expected=f"a multiple of {devices}.",
             type_next=f"batch_size={max(1, -(-batch_size // devices)) * devices}",
         )
+    arrays = False
     if _has_shapes_alone(x):
         parts = (x, y, sample_weight)
         dtypes: Any = ()
@@ -47,12 +48,12 @@ def batch_specs(
     else:
         source = x if isinstance(x, ArraySource | StreamSource) else _read(model, x, y, sample_weight, class_weight)
         parts = source.tree if isinstance(source, ArraySource) else source.example
-        dtypes = source.dtypes
+        dtypes, arrays = source.dtypes, isinstance(source, ArraySource)
     _check_targets(model, parts)
     parts = (*parts, None, None)[:3]
     leaves = keras.tree.flatten(parts)
     dtypes = list(dtypes) + [None] * (len(leaves) - len(dtypes))
-    specs = [_spec(leaf, dtype, batch_size) for leaf, dtype in zip(leaves, dtypes, strict=True)]
+    specs = [_spec(leaf, dtype, batch_size, arrays) for leaf, dtype in zip(leaves, dtypes, strict=True)]
     return keras.tree.pack_sequence_as(parts, specs)
 
 
@@ -87,8 +88,11 @@ def _check_targets(model: Any, parts: tuple[Any, ...]) -> None:
     )
 
 
-def _spec(leaf: Any, dtype: Any, rows: int) -> Any:
-    """Return one array's shape with `rows` rows, and the dtype in which the step gets it."""
+def _spec(leaf: Any, dtype: Any, rows: int, array: bool) -> Any:
+    """Return one array's shape with `rows` rows, and the dtype in which the step gets it.
+
+    Keras casts the floats of arrays to its own width, and leaves those of a dataset.
+    """
     import keras
 
     if leaf is None:
@@ -100,7 +104,7 @@ def _spec(leaf: Any, dtype: Any, rows: int) -> Any:
         )
     if dtype in ("string", "str", "object"):
         raise DataError("The data holds text.", expected="numbers: a TPU has no strings.")
-    if dtype == "float64":
+    if dtype == "float64" or (array and dtype.startswith("float")):
         dtype = keras.config.floatx()
     return keras.KerasTensor((rows, *shape[1:]), dtype)
 

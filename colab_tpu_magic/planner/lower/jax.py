@@ -8,6 +8,8 @@ Private to Keras: ``Variable._layout``, what ``train_step`` takes as state, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -32,9 +34,15 @@ ENFORCED = "_enforce_jax_state_sharding"
 PARTS = ("x", "y", "sample_weight")
 
 
+@contextmanager
+def thrown_away(model: Any) -> Iterator[None]:
+    """Do what is to be done around a lowering; the variables that are made on JAX have no values to throw away."""
+    _leave_replicas(model)
+    yield
+
+
 def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
     """Build what is not built, of variables that have a shape and no value."""
-    _leave_replicas(model)
     optimizer = model.optimizer
     waiting = optimizer is not None and not optimizer.built
     if waiting:

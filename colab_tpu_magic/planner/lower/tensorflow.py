@@ -12,6 +12,8 @@ StableHLO as text is not (constants of booleans). Tried on TensorFlow 2.20 and 2
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import keras
@@ -29,9 +31,23 @@ ALIASED = re.compile(r"parameter_number = (\d+)[^}]*\}, output_index = array<i64
 PARTS = ("x", "y", "sample_weight")
 
 
-def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
-    """Build what is not built; its variables have values, which go when the lowering ends."""
+@contextmanager
+def thrown_away(model: Any) -> Iterator[None]:
+    """Give back the memory of the variables that are made while entered; TensorFlow keeps that of all it has traced."""
     _leave_replicas(model)
+    held = [variable._value for variable in live_variables(model)]
+    known = {id(value) for value in held}
+    try:
+        yield
+    finally:
+        for variable in live_variables(model):
+            if id(variable._value) not in known:
+                nothing = tf.zeros((0,), variable._value.dtype)
+                tf.raw_ops.AssignVariableOp(resource=variable._value.handle, value=nothing, validate_shape=False)
+
+
+def build(model: Any, specs: tuple[Any, Any, Any]) -> None:
+    """Build what is not built; its variables have values for the length of the lowering."""
     state.build(model, specs)
 
 

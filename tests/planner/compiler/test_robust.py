@@ -35,11 +35,10 @@ def in_mid_compile(act: Callable[[int], None], times: int = 1) -> threading.Thre
 
     def wait_and_act() -> None:
         seen: set[int] = set()
-        for _ in range(times):
-            assert wait_until(lambda: compiling() - seen)
-            pid = (compiling() - seen).pop()
-            seen.add(pid)
-            act(pid)
+        while len(seen) < times and wait_until(lambda: not compiling() <= seen):
+            for pid in compiling() - seen:
+                act(pid)
+                seen.add(pid)
 
     thread = threading.Thread(target=wait_and_act)
     thread.start()
