@@ -170,8 +170,8 @@ class FitOptions:
     )
     plan: str | None = option(
         None,
-        "Ask the TPU compiler first, and train with the batch size and precision that its plan recommends: for this "
-        "target, or else for the connected slice, or v5e-1. What is given by --batch-size or --precision is kept.",
+        "Train with the batch size and precision that the TPU compiler's plan recommends, for this target or else for "
+        "the connected slice, or v5e-1; what --batch-size or --precision gives is kept.",
         parse=_target_or_auto,
         metavar="TARGET",
         action="?",

@@ -8,7 +8,7 @@ import pytest
 from make_reference import REFERENCE, main, reference
 
 from colab_tpu_magic.magics import names
-from colab_tpu_magic.options import ConnectOptions, FitOptions, declared, flag_name
+from colab_tpu_magic.options import ConnectOptions, FitOptions, PlanOptions, declared, flag_name
 
 
 def test_docs_magics_is_current():
@@ -21,7 +21,7 @@ def test_every_magic_has_a_section():
         assert f'<a id="{name.lstrip("%")}"></a>' in text
 
 
-@pytest.mark.parametrize("options_class", [ConnectOptions, FitOptions])
+@pytest.mark.parametrize("options_class", [ConnectOptions, FitOptions, PlanOptions])
 def test_every_option_is_listed_with_its_help(options_class):
     text = reference()
     for field in declared(options_class):

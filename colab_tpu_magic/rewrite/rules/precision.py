@@ -38,4 +38,5 @@ class Precision(Rule):
         if computing == [options.precision]:
             return prepared
         before = ", ".join(computing) or "float32"
-        return prepared.but(self.change(before, f"{options.precision} arithmetic"), precision=options.precision)
+        change = self.change(before, f"{options.precision} arithmetic", getattr(options, "because", ""))
+        return prepared.but(change, precision=options.precision)

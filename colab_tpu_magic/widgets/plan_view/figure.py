@@ -57,7 +57,15 @@ def _memory(axes: Any, rows: list[Row]) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), labels(rows), parse_math=False)
     if seen:
-        axes.legend(fontsize=7, frameon=False, ncols=6, columnspacing=1.2, handlelength=1.2, loc="upper center", bbox_to_anchor=(0.5, -0.02))
+        axes.legend(
+            fontsize=7,
+            frameon=False,
+            ncols=6,
+            columnspacing=1.2,
+            handlelength=1.2,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.02),
+        )
 
 
 def _curves(axes: Any, plan: Plan) -> None:
