@@ -25,8 +25,8 @@ def test_every_magic_has_a_section():
 def test_every_option_is_listed_with_its_help(options_class):
     text = reference()
     for field in declared(options_class):
-        row = next(line for line in text.splitlines() if re.match(rf"\| `{flag_name(field.name)}[` ]", line))
-        assert field.metadata["help"].replace("|", "\\|") in row
+        rows = [line for line in text.splitlines() if re.match(rf"\| `{flag_name(field.name)}[` ]", line)]
+        assert any(field.metadata["help"].replace("|", "\\|") in row for row in rows)
 
 
 def test_every_magic_shows_an_example():
