@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -20,16 +19,16 @@ from .words import STATUS_WORDS, needed_text, rates_text, row_label
 if TYPE_CHECKING:
     from ...planner.plan import Plan, Progress, Row
 
-TICK_SECONDS = 1.0
-"""From one drawing to the next while a compilation runs; a finished row is drawn at once."""
+REDRAW_SECONDS = 0.9
+"""From one drawing to the next while nothing but the time has changed; a finished row is drawn at once."""
 LEAVE = "Interrupt the kernel to keep what there is."
 
 
 class PlanView:
     """Show a plan while it is made, and its card at the end.
 
-    It is what is called with the progress. The time goes on between two calls: a thread draws it each second,
-    for one compilation takes up to minutes. Used in a ``with`` statement, it leaves nothing behind after an error.
+    It is what is called with the progress, some times a second. Used in a ``with`` statement, it leaves nothing
+    behind after an error.
 
     Args:
         model_name: The model's name.
@@ -46,13 +45,11 @@ class PlanView:
         self.kind = kind
         self._clock = clock
         self._handle: Any = None
-        self._progress: Progress | None = None
-        self._heard_at = 0.0
+        self._drawn: tuple[Any, ...] = ()
+        self._drawn_at = 0.0
+        self._broken = False
         self._told: set[tuple[str, int, str]] = set()
         self._stage = ""
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._ticker: threading.Thread | None = None
 
     def __enter__(self) -> PlanView:
         return self
@@ -60,25 +57,28 @@ class PlanView:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop()
         if kind is not None and self._handle is not None:
             # The message is what is left to read.
             self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, progress: Progress) -> None:
         """Show where the plan stands."""
-        self._progress, self._heard_at = progress, self._clock()
         if self.kind == TEXT:
             self._tell(progress)
-        elif self.kind == WIDGET:
-            self._draw()
-            if self._ticker is None:
-                self._ticker = threading.Thread(target=self._tick, name="tpu-plan-clock", daemon=True)
-                self._ticker.start()
+        elif self.kind == WIDGET and not self._broken:
+            shown = (progress.stage, progress.rows)
+            if shown == self._drawn and self._clock() - self._drawn_at < REDRAW_SECONDS:
+                return
+            try:
+                self._draw(progress)
+            except Exception as error:
+                # Minutes of compiling must not be lost because of a picture.
+                self._broken = True
+                warnings.warn(f"The plan is not shown while it is made: {error!r}.", stacklevel=2)
+            self._drawn, self._drawn_at = shown, self._clock()
 
     def finish(self, plan: Plan | None) -> None:
         """Put the card in the place of the progress; print the text in a terminal."""
-        self._stop()
         if plan is None or self.kind == NONE:
             return
         if self.kind == TEXT:
@@ -92,37 +92,17 @@ class PlanView:
         else:
             self._handle.update(bundle, raw=True)
 
-    def _stop(self) -> None:
-        self._ended.set()
-        if self._ticker is not None:
-            self._ticker.join(5 * TICK_SECONDS)
-            self._ticker = None
-
-    def _tick(self) -> None:
-        while not self._ended.wait(TICK_SECONDS):
-            self._draw()
-
-    def _draw(self) -> None:
+    def _draw(self, progress: Progress) -> None:
         from IPython.display import display
 
         from ...planner.plan import Plan
 
-        with self._lock:
-            progress = self._progress
-            if progress is None or self._ended.is_set():
-                return
-            try:
-                waited = self._clock() - self._heard_at
-                html = plan_html(Plan(self.model_name, progress.rows), progress=progress_html(progress, waited))
-                bundle = {"text/html": html, "text/plain": progress_line(progress, waited)}
-                if self._handle is None:
-                    self._handle = display(bundle, raw=True, display_id=True)
-                else:
-                    self._handle.update(bundle, raw=True)
-            except Exception as error:
-                # Minutes of compiling must not be lost because of a picture.
-                self._ended.set()
-                warnings.warn(f"The plan is not shown while it is made: {error!r}.", stacklevel=2)
+        html = plan_html(Plan(self.model_name, progress.rows), progress=progress_html(progress))
+        bundle = {"text/html": html, "text/plain": progress_line(progress)}
+        if self._handle is None:
+            self._handle = display(bundle, raw=True, display_id=True)
+        else:
+            self._handle.update(bundle, raw=True)
 
     def _tell(self, progress: Progress) -> None:
         for row in progress.rows:
@@ -132,32 +112,21 @@ class PlanView:
                 _print(_row_line(row))
         if progress.stage != self._stage:
             self._stage = progress.stage
-            _print(progress_line(progress, 0.0))
+            _print(progress_line(progress))
 
 
-def progress_line(progress: Progress, waited: float) -> str:
-    """Return where a plan stands as a line of text.
-
-    Args:
-        progress: What was heard last.
-        waited: Seconds since then.
-    """
-    return " · ".join([progress.stage, *_times(progress, waited)])
+def progress_line(progress: Progress) -> str:
+    """Return where a plan stands as a line of text."""
+    return " · ".join([progress.stage, *_times(progress)])
 
 
-def progress_html(progress: Progress, waited: float) -> str:
-    """Return where a plan stands as HTML: the stage, the times, and how much of it is done.
-
-    Args:
-        progress: What was heard last.
-        waited: Seconds since then.
-    """
+def progress_html(progress: Progress) -> str:
+    """Return where a plan stands as HTML: the stage, the times, and how much of it is done."""
     stage = progress.stage[:1].upper() + progress.stage[1:]
-    said = " · ".join([*_times(progress, waited), LEAVE])
-    elapsed = progress.elapsed + waited
+    said = " · ".join([*_times(progress), LEAVE])
     bar = ""
-    if progress.remaining is not None and elapsed + progress.remaining > 0:
-        done = min(0.98, elapsed / max(1e-9, progress.elapsed + max(progress.remaining, waited)))
+    if progress.remaining is not None and progress.elapsed + progress.remaining > 0:
+        done = min(0.98, progress.elapsed / (progress.elapsed + progress.remaining))
         bar = (
             '<div style="height:4px;border-radius:2px;background:rgba(128,128,128,.25);margin:6px 0 2px">'
             f'<div style="height:4px;border-radius:2px;background:{BLUE};width:{done:.0%}"></div></div>'
@@ -168,10 +137,10 @@ def progress_html(progress: Progress, waited: float) -> str:
     )
 
 
-def _times(progress: Progress, waited: float) -> list[str]:
-    parts = [f"{duration_text(progress.elapsed + waited)} so far"]
-    if progress.remaining is not None and progress.remaining - waited >= 1:
-        parts.append(f"about {duration_text(progress.remaining - waited)} more")
+def _times(progress: Progress) -> list[str]:
+    parts = [f"{duration_text(progress.elapsed)} so far"]
+    if progress.remaining is not None and progress.remaining >= 1:
+        parts.append(f"about {duration_text(progress.remaining)} more")
     return [*parts, f"then {progress.next}"] if progress.next else parts
 
 

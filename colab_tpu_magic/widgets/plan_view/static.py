@@ -59,8 +59,9 @@ def plan_html(plan: Plan, png: str = "", progress: str = "") -> str:
     """
     body = [
         progress or _verdict(plan),
+        "".join(_note(problem, ORANGE) for problem in ([] if plan.complete else plan.problems)),
         "".join(_advice(one) for one in plan.advice),
-        _refusals(plan),
+        "".join(_note(reason, RED, name) for name, reason in refusals(plan)),
         _figures(plan),
         _pictures(plan, png),
         f'<div style="margin-top:12px">{escape(host_text(plan.host))}</div>' if plan.host is not None else "",
@@ -75,13 +76,12 @@ def _verdict(plan: Plan) -> str:
 
     fits = any(row.fits for row in plan.rows)
     colour, sign = (GREEN, "✓") if fits else (RED, "✕")
-    unfinished = "" if plan.complete else "Interrupted: the rows so far. "
     told = f"<code>{escape(plan.model_name)}</code> on {escape(', '.join(plan.targets))} · " if plan.targets else ""
     return (
         '<div style="display:flex;gap:10px;align-items:baseline"><span aria-hidden="true" style="flex:none;'
         f'font-size:17px;font-weight:700;color:{colour}">{sign}</span>'
         f'<div style="font-size:17px;line-height:1.4;font-weight:600">{escape(plan.verdict)}</div></div>'
-        f'<div style="opacity:.75;margin:2px 0 0 26px">{told}{unfinished}{ESTIMATE}</div>'
+        f'<div style="opacity:.75;margin:2px 0 0 26px">{told}{ESTIMATE}</div>'
     )
 
 
@@ -94,12 +94,10 @@ def _advice(one: Advice) -> str:
     )
 
 
-def _refusals(plan: Plan) -> str:
-    style = f"border-left:4px solid {RED};padding:2px 0 2px 10px;margin-top:10px;white-space:pre-wrap"
-    return "".join(
-        f'<div role="note" style="{style}">{f"<b>{escape(name)}</b>: " if name else ""}{escape(reason)}</div>'
-        for name, reason in refusals(plan)
-    )
+def _note(words: str, colour: str, name: str = "") -> str:
+    style = f"border-left:4px solid {colour};padding:2px 0 2px 10px;margin-top:10px;white-space:pre-wrap"
+    title = f"<b>{escape(name)}</b>: " if name else ""
+    return f'<div role="note" style="{style}">{title}{escape(words)}</div>'
 
 
 def _figures(plan: Plan) -> str:

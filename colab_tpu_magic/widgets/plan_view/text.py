@@ -21,7 +21,7 @@ def plan_text(plan: Plan) -> str:
     from ...planner.plan import ESTIMATE
 
     lines = [plan.verdict or "No verdict yet.", ESTIMATE]
-    lines += [] if plan.complete else ["Interrupted: the rows so far."]
+    lines += [] if plan.complete else plan.problems
     lines += [f"  {gain_text(one.gain)}  {one.text}{f'  [{one.typed}]' if one.typed else ''}" for one in plan.advice]
     if plan.rows:
         lines += ["", table_text(TITLES, table_rows(plan))]

@@ -133,7 +133,7 @@ def once(sentences: Iterable[str]) -> list[str]:
 
 def notes_of(plan: Plan) -> list[str]:
     """Return all that the rows say of how their figures were made, each sentence once."""
-    return once([*plan.problems, *(note for row in plan.rows for note in row.notes)])
+    return once([*(plan.problems if plan.complete else ()), *(note for row in plan.rows for note in row.notes)])
 
 
 def _rounded(value: float) -> float:
