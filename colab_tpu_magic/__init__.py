@@ -7,7 +7,7 @@ In a notebook::
     %%tpu_fit
     model.fit(x_train, y_train, epochs=5)
 
-In Python: `connect`, `fit`, `check`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
+In Python: `connect`, `fit`, `check`, `plan`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
 ``runtime``, ``last_run`` and ``last_plan``.
 """
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .files.images import images
     from .files.tfrecords import tfrecords
     from .planner.plan import Plan
+    from .planner.planning import plan
     from .training.run import Run
 
     runtime: Runtime | None
@@ -55,6 +56,7 @@ __all__ = [
     "load_ipython_extension",
     "migrate",
     "panel",
+    "plan",
     "runs",
     "runtime",
     "tfrecords",
@@ -62,7 +64,12 @@ __all__ = [
 ]
 
 # Loaded when they are first asked for.
-_LATER = {"export": ".exporting.api", "images": ".files.images", "tfrecords": ".files.tfrecords"}
+_LATER = {
+    "export": ".exporting.api",
+    "images": ".files.images",
+    "plan": ".planner.planning",
+    "tfrecords": ".files.tfrecords",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ def plan_shown(
             arguments.get("y"),
             target=options.target or default_target(session.runtime),
             batch_sizes=options.batch_sizes or None,
-            precision=_precisions(options),
+            precision=options.precision or None,
             yes=options.yes,
             progress=view,
             **limits,
@@ -169,11 +169,6 @@ def install_compiler(say: Callable[[str], None] = print) -> None:
         say(f"The TPU compiler is there: jax {found.jax}, libtpu {found.libtpu}, in {found.origin}.")
         return
     install(say)
-
-
-def _precisions(options: PlanOptions) -> tuple[str, ...] | None:
-    """Return the precisions in the planner's own words: none is the model's own."""
-    return tuple("" if name == "keep" else name for name in options.precision) or None
 
 
 def _trainable(batch_size: int, x: Any, replicas: int) -> int:

@@ -23,9 +23,8 @@ Range = tuple[float, float]
 class MemoryParts:
     """What one device's memory (HBM) is needed for at the worst moment, bytes on one device.
 
-    The first four are what the step is given, counted from the shapes and laid out as the compiler pads them; the
-    rest is the compiler's. Where parameters and so on are laid out in less than their shapes would take together,
-    they are scaled to the compiler's sum.
+    The first four are what the step is given, counted from the shapes and scaled to the compiler's sum for them, which
+    has the padding of its layouts in it; the rest is the compiler's.
 
     Attributes:
         parameters: Weights that are trained.
@@ -258,6 +257,7 @@ class Plan:
         seconds: Time that the plan took.
         complete: Whether it was made to its end; False after an interrupt.
         problems: Sentences about what could not be planned.
+        most_rows: The largest batch that is recommended, for it leaves 50 steps in an epoch; None for any.
     """
 
     model_name: str
@@ -271,6 +271,7 @@ class Plan:
     seconds: float = 0.0
     complete: bool = True
     problems: tuple[str, ...] = ()
+    most_rows: int | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -294,8 +295,8 @@ class Plan:
         raise OptionError("The plan has no such row.", expected=f"one of {known}.")
 
     def best(self, target: str | None = None) -> Row | None:
-        """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %."""
-        return best_of(row for row in self.rows if target in (None, row.target))
+        """Return the row that fits and has the highest rate up to `most_rows`, the smaller batch of two within 3 %."""
+        return best_of((row for row in self.rows if target in (None, row.target)), self.most_rows)
 
     def table(self) -> str:
         """Return the rows as a table of text."""
@@ -325,8 +326,12 @@ ENOUGH = 0.97
 """Of two rows whose rates differ by less than this, the one with the smaller batch is the better."""
 
 
-def best_of(rows: Iterable[Row]) -> Row | None:
+def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
     """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %.
+
+    Args:
+        rows: The rows to choose from.
+        most: No larger batch is taken where a smaller one fits; None for any.
 
     Example:
         >>> best_of([]) is None
@@ -335,8 +340,10 @@ def best_of(rows: Iterable[Row]) -> Row | None:
     fitting = [row for row in rows if row.fits and row.speed > 0]
     if not fitting:
         return None
-    most = max(row.speed for row in fitting)
-    return min((row for row in fitting if row.speed >= ENOUGH * most), key=lambda row: (row.batch_size, -row.speed))
+    allowed = [row for row in fitting if most is None or row.batch_size <= most]
+    fitting = allowed or [row for row in fitting if row.batch_size == min(one.batch_size for one in fitting)]
+    fastest = max(row.speed for row in fitting)
+    return min((row for row in fitting if row.speed >= ENOUGH * fastest), key=lambda row: (row.batch_size, -row.speed))
 
 
 def _key(row: Row) -> str:

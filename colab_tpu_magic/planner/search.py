@@ -63,7 +63,8 @@ class CurveSearch:
         sizes: Sizes of the curve, in the order in which they are wanted.
         devices: Devices that the batch is divided over.
         most: Rows there are: no larger batch makes sense. None when unknown.
-        to_the_largest: Whether the largest batch that fits is searched for beyond the sizes given.
+        to_the_largest: Whether the largest batch that fits is searched for beyond the sizes given; below one that
+            does not fit it is searched for in any case.
         allowed_bytes: Memory that one device has.
     """
 
@@ -87,7 +88,7 @@ class CurveSearch:
             if size not in self.asked and not self._beyond(size):
                 self.asked.append(size)
                 return size
-        if not self.to_the_largest or self.waiting or self.probes >= MOST_PROBES or self.refused:
+        if not self.searching or self.waiting:
             return None
         probe = self._probe()
         if probe is None:
@@ -119,24 +120,30 @@ class CurveSearch:
     @property
     def done(self) -> bool:
         """Whether everything that was wanted is known."""
-        if self.waiting:
-            return False
+        if self.waiting or self.ended:
+            return self.ended
         if any(size not in self.asked and not self._beyond(size) for size in self.sizes):
             return False
-        return not self.to_the_largest or bool(self.refused) or self.probes >= MOST_PROBES or self._probe() is None
+        return not self.searching or self._probe() is None
+
+    @property
+    def searching(self) -> bool:
+        """Whether sizes beyond those given are tried."""
+        return (self.to_the_largest or bool(self.full)) and not self.refused and self.probes < MOST_PROBES
 
     @property
     def remaining(self) -> int:
         """Compiles that are still expected, a guess."""
         left = sum(size not in self.asked and not self._beyond(size) for size in self.sizes)
-        if self.to_the_largest and not self.refused and not self.ended:
+        if self.searching and not self.ended:
             left += 0 if self.done else max(1, 3 - self.probes)
         return left
 
     @property
     def largest(self) -> int | None:
         """The largest size that is known to fit, where the search came to its end."""
-        return max(self.fitting, default=None) if self.to_the_largest and self.done else None
+        found = (self.to_the_largest or self.full) and not self.refused and not self.ended and self.done
+        return max(self.fitting, default=None) if found else None
 
     @property
     def first_full(self) -> int | None:

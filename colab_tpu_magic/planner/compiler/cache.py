@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
-from ..results import Compiled, Refused, from_json
+from ..results import from_json
 from .environment import cache_folder
 
 FORMAT = 1
@@ -18,23 +20,35 @@ MAX_BYTES = 64 << 20
 _PARTIAL = ".partial"
 
 
+class Kept(Protocol):
+    """What can be kept: `Compiled`, `Refused`, `heads.Head`."""
+
+    def to_json(self) -> str:
+        """Return it as JSON text."""
+
+
 class Cache:
     """A folder of answers, one file each, named by what was asked.
 
     Args:
         folder: The folder, made when something is kept; by default one in the user's cache.
         max_bytes: Bytes that all files may have together.
+
+    Attributes:
+        read: Makes an answer of its JSON text; raises ValueError for what is none.
     """
+
+    read: Callable[[str], Any] = staticmethod(from_json)
 
     def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder if folder is not None else cache_folder() / "plans"
         self.max_bytes = max_bytes
 
-    def get(self, key: str) -> Compiled | Refused | None:
+    def get(self, key: str) -> Any:
         """Return what is kept under a key; None where nothing is, or nothing that can be read."""
         path = self._path(key)
         try:
-            answer = from_json(path.read_text(encoding="utf-8"))
+            answer = self.read(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         try:
@@ -43,7 +57,7 @@ class Cache:
             pass
         return answer
 
-    def put(self, key: str, answer: Compiled | Refused) -> None:
+    def put(self, key: str, answer: Kept) -> None:
         """Keep an answer. A folder that cannot be written to is no error: nothing is kept then."""
         text = answer.to_json()
         if len(text) > self.max_bytes:
