@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..axes import ValueAxis, value_axis
 from .chosen import main_row
 from .strokes import BLUE, GREEN, ORANGE, PURPLE, QUIET, RED, SKY, Drawing, legend, line, text
-from .words import precision_text, rate_text, rates_text
+from .words import precision_text, rate_text, rates_text, tick_text
 
 if TYPE_CHECKING:
     from ...planner.plan import Curve, CurvePoint, Plan
@@ -99,13 +99,13 @@ class _Scales:
 
     def grid(self) -> str:
         parts = []
-        for place, label in self.axis.ticks:
+        for place, _ in self.axis.ticks:
             if place < self._floor:
                 continue
             y = self.bottom - (self.bottom - self.top) * (place - self._floor) / (self.axis.high - self._floor)
             strength = ".5" if place == self._floor else ".13"
             parts.append(line(_LEFT, y, WIDTH - _RIGHT, y, f'stroke="currentColor" opacity="{strength}"'))
-            shown = f"{10**place if self.axis.log else place:,.10g}" if abs(place) > 1 or self.axis.log else label
+            shown = tick_text(10**place if self.axis.log else place)
             parts.append(text(_LEFT - 8, y + 4, shown, f'text-anchor="end" {QUIET}'))
         for size in self.ticks:
             x = self.x(size)

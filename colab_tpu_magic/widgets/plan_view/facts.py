@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..table import Cell
 from ..units import duration_text
+from .chosen import main_row
 from .words import (
     STATUS_WORDS,
     bytes_text,
@@ -22,7 +23,7 @@ from .words import (
 if TYPE_CHECKING:
     from ...planner.plan import Plan, Row
 
-TITLES = ("target", "batch", "precision", "", "memory of a device", "a step", "examples/s", "MXU", "held up by")
+TITLES = ("target", "batch", "precision", "answer", "memory of a device", "a step", "examples/s", "MXU", "held up by")
 
 
 def figures(row: Row) -> list[tuple[str, str]]:
@@ -39,9 +40,9 @@ def figures(row: Row) -> list[tuple[str, str]]:
     return [(title, text) for title, text in found if text and text != "–"]
 
 
-def table_rows(plan: Plan) -> list[list[Cell]]:
-    """Return every row of the plan as cells, under `TITLES`."""
-    return [
+def table_of(plan: Plan) -> tuple[list[str], list[list[Cell]]]:
+    """Return every row of the plan as cells below their titles; precisions only where some are named."""
+    rows = [
         [
             Cell(row.target),
             Cell(f"{row.batch_size:,}"),
@@ -55,6 +56,8 @@ def table_rows(plan: Plan) -> list[list[Cell]]:
         ]
         for row in plan.rows
     ]
+    kept = [name for name in TITLES if name != "precision" or any(row.precision for row in plan.rows)]
+    return kept, [[cell for cell, name in zip(row, TITLES) if name in kept] for row in rows]
 
 
 def refusals(plan: Plan) -> list[tuple[str, str]]:
@@ -76,6 +79,25 @@ def typed(plan: Plan) -> str:
     if plan.recommended.precision != "keep":
         flags.append(f"--precision {plan.recommended.precision}")
     return " ".join(["%%tpu_fit", *flags]) if flags else ""
+
+
+def faster_and_larger(plan: Plan) -> str:
+    """Say why a larger batch that is faster is not the best one; empty where there is none."""
+    best = main_row(plan)
+    if best is None or plan.most_rows is None:
+        return ""
+    faster = [
+        row
+        for row in plan.rows
+        if row.target == best.target and row.fits and row.batch_size > plan.most_rows and row.speed > best.speed
+    ]
+    if not faster:
+        return ""
+    top = max(faster, key=lambda row: row.speed)
+    return (
+        f"Batch {top.batch_size:,} takes more examples a second ({rates_text(top.examples_per_second)}), and leaves fewer "
+        "than 50 steps in an epoch of your rows to learn from."
+    )
 
 
 def left_out(plan: Plan) -> list[str]:

@@ -11,7 +11,7 @@ from .curve import COLOURS, curve_names, stretches, uses_log
 from .layers import BACKWARD, FORWARD, OTHER
 from .memory import PARTS
 from .strokes import RED
-from .words import labels, needed_text, row_label, share_text
+from .words import labels, needed_text, row_label, share_text, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +89,7 @@ def _curves(axes: Any, plan: Plan) -> None:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(lambda value, place: f"{value:,.6g}")
+        axes.yaxis.set_major_formatter(lambda value, place: tick_text(value))
     if len(plan.curves) > 1:
         axes.legend(fontsize=7, frameon=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ class PlanView:
         self._drawn: tuple[Any, ...] = ()
         self._drawn_at = 0.0
         self._broken = False
+        self._expected: tuple[float, float] | None = None
         self._told: set[tuple[str, int, str]] = set()
         self._stage = ""
 
@@ -63,6 +65,7 @@ class PlanView:
 
     def __call__(self, progress: Progress) -> None:
         """Show where the plan stands."""
+        progress = self._counted_down(progress)
         if self.kind == TEXT:
             self._tell(progress)
         elif self.kind == WIDGET and not self._broken:
@@ -91,6 +94,14 @@ class PlanView:
             display(bundle, raw=True)
         else:
             self._handle.update(bundle, raw=True)
+
+    def _counted_down(self, progress: Progress) -> Progress:
+        """Return the progress with the time since the same expectation was heard first taken off it."""
+        if progress.remaining is None:
+            return progress
+        if self._expected is None or self._expected[0] != progress.remaining:
+            self._expected = progress.remaining, progress.elapsed
+        return replace(progress, remaining=max(0.0, progress.remaining - (progress.elapsed - self._expected[1])))
 
     def _draw(self, progress: Progress) -> None:
         from IPython.display import display
@@ -123,6 +134,8 @@ def progress_line(progress: Progress) -> str:
 def progress_html(progress: Progress) -> str:
     """Return where a plan stands as HTML: the stage, the times, and how much of it is done."""
     stage = progress.stage[:1].upper() + progress.stage[1:]
+    from ...planner.plan import ESTIMATE
+
     said = " · ".join([*_times(progress), LEAVE])
     bar = ""
     if progress.remaining is not None and progress.elapsed + progress.remaining > 0:
@@ -133,7 +146,7 @@ def progress_html(progress: Progress) -> str:
         )
     return (
         f'<div style="font-size:17px;line-height:1.4;font-weight:600">{escape(stage)} …</div>{bar}'
-        f'<div style="opacity:.75;font-variant-numeric:tabular-nums">{escape(said)}</div>'
+        f'<div style="opacity:.75;font-variant-numeric:tabular-nums">{escape(said)} {ESTIMATE}</div>'
     )
 
 

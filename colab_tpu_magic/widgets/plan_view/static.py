@@ -9,7 +9,7 @@ from ..picture import MID_GREY, chart_with_png, png_base64
 from ..table import table_html
 from .chosen import detailed_rows, main_row
 from .curve import curve_drawing
-from .facts import TITLES, figures, left_out, refusals, table_rows, typed
+from .facts import faster_and_larger, figures, left_out, refusals, table_of, typed
 from .layers import layers_drawing
 from .memory import memory_drawing
 from .strokes import GREEN, ORANGE, RED, Drawing, stacked, svg
@@ -65,8 +65,7 @@ def plan_html(plan: Plan, png: str = "", progress: str = "") -> str:
         _figures(plan),
         _pictures(plan, png),
         f'<div style="margin-top:12px">{escape(host_text(plan.host))}</div>' if plan.host is not None else "",
-        _typed(plan) if not progress else "",
-        _details(plan),
+        "" if progress else _typed(plan) + _details(plan),
     ]
     return f'<div style="{_CARD};{FONT}">{"".join(body)}</div>'
 
@@ -109,11 +108,11 @@ def _figures(plan: Plan) -> str:
         f'<div style="font-variant-numeric:tabular-nums;font-size:15px">{escape(text)}</div></div>'
         for title, text in figures(row)
     )
-    bound = bound_text(row)
+    said = " ".join(filter(None, (bound_text(row), faster_and_larger(plan))))
     return (
         f'<div style="{_HEADING}">At its best: {escape(row_label(row, with_precision=bool(row.precision)))}</div>'
         f'<div style="display:flex;flex-wrap:wrap">{cells}</div>'
-        + (f'<div style="opacity:.75">{escape(bound)}</div>' if bound else "")
+        + (f'<div style="opacity:.75">{escape(said)}</div>' if said else "")
     )
 
 
@@ -122,7 +121,7 @@ def _pictures(plan: Plan, png: str) -> str:
         return ""
     row = main_row(plan)
     curve, layers = curve_drawing(plan), layers_drawing(row) if row is not None else None
-    parts = [f'<div style="{_HEADING}">Does it fit?</div>{svg(memory_drawing(plan))}']
+    parts = [f'<div style="{_HEADING}">Does it fit?</div>{_wide(svg(memory_drawing(plan)))}']
     halves = []
     if curve is not None:
         dashed = any(not point.compiled for one in plan.curves for point in one.points)
@@ -133,6 +132,11 @@ def _pictures(plan: Plan, png: str) -> str:
         halves.append(f'<div style="{_HALF}"><div style="{_HEADING}">{words}</div>{svg(layers)}</div>')
     parts.append(f'<div style="display:flex;flex-wrap:wrap;gap:0 28px">{"".join(halves)}</div>')
     return chart_with_png("".join(parts), png, " ".join(one.description for one in drawings(plan)))
+
+
+def _wide(picture: str) -> str:
+    """Return a picture that a narrow page scrolls, where it would become too small to read."""
+    return f'<div style="overflow-x:auto"><div style="min-width:660px">{picture}</div></div>'
 
 
 _HALF = "flex:1 1 400px;max-width:440px;min-width:0"
@@ -156,7 +160,7 @@ def _details(plan: Plan) -> str:
     parts = []
     if plan.rows:
         count = len(plan.rows)
-        table = table_html(TITLES, table_rows(plan), "Every row of the plan")
+        table = table_html(*table_of(plan), "Every row of the plan")
         title = f"All {count} rows in a table" if count > 1 else "The row in a table"
         parts.append(f'<details style="margin-top:10px"><summary style="{_SUMMARY}">{title}</summary>{table}</details>')
     main = main_row(plan)

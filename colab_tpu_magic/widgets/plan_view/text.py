@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..table import table_text
 from .chosen import main_row, shares
-from .facts import TITLES, left_out, refusals, table_rows, typed
+from .facts import faster_and_larger, left_out, refusals, table_of, typed
 from .words import bound_text, gain_text, host_text, row_label, share_text
 
 if TYPE_CHECKING:
@@ -24,23 +24,18 @@ def plan_text(plan: Plan) -> str:
     lines += [] if plan.complete else plan.problems
     lines += [f"  {gain_text(one.gain)}  {one.text}{f'  [{one.typed}]' if one.typed else ''}" for one in plan.advice]
     if plan.rows:
-        lines += ["", table_text(TITLES, table_rows(plan))]
+        lines += ["", table_text(*table_of(plan))]
     lines += [f"{f'{name}: ' if name else ''}{reason}" for name, reason in refusals(plan)]
     row = main_row(plan)
     if row is not None and shares(row):
         lines += ["", f"Where a step's time goes, {row_label(row, with_precision=False)}:"]
         lines += _bars(row)
-        lines += [bound_text(row)] if bound_text(row) else []
+        lines += [said for said in (bound_text(row), faster_and_larger(plan)) if said]
     if plan.host is not None:
         lines += ["", host_text(plan.host)]
     lines += [f"  {sentence}" for sentence in left_out(plan)]
     line = typed(plan)
     return "\n".join([*lines, *([f"Type: {line}"] if line else [])])
-
-
-def row_line(plan: Plan) -> list[str]:
-    """Return the rows as lines, for a terminal that shows each as it comes."""
-    return table_text(TITLES, table_rows(plan)).splitlines()[1:]
 
 
 def _bars(row: object) -> list[str]:

@@ -77,6 +77,16 @@ def times_text(ends: tuple[float, float]) -> str:
     return _range([low.removesuffix(unit), high] if high.endswith(unit) and low != high else [low, high])
 
 
+def tick_text(rate: float) -> str:
+    """Write a rate beside an axis.
+
+    Example:
+        >>> [tick_text(rate) for rate in (0.5, 20_000.0, 1_500_000.0)]
+        ['0.5', '20,000', '1.5 M']
+    """
+    return f"{rate / 1e6:,.6g} M" if rate >= 1e6 else f"{rate:,.6g}"
+
+
 def share_text(share: float) -> str:
     """Write a share of 0 to 1 as per cent; what is there and rounds to nothing as less than one."""
     return f"{share:.0%}" if not 0 < share < 0.005 else "< 1%"
