@@ -70,6 +70,7 @@ def test_figures_have_no_more_digits_than_an_estimate_and_a_range_where_somethin
     assert [share_text(share) for share in (0.0, 0.001, 0.714)] == ["0%", "< 1%", "71%"]
     assert times_text((0.001, 0.001)) == "1 ms"
     assert needed_text(row(1024)) == "4.31 of 15.75 GiB"
+    assert needed_text(row(needed_bytes=12_300)) == "12 KiB of 15.75 GiB"
     assert needed_text(refused()) == ""
 
 
