@@ -144,7 +144,10 @@ class Sweep:
                         lowered = self.steps.lowered(case)
                 except (DataError, ModelError) as error:
                     self.errors.append(error)
-                    self._put(curve, case, Row(case.target.name, size, case.precision, REFUSED, refusal_of(error)))
+                    reason, devices = refusal_of(error), case.target.devices
+                    row = Row(case.target.name, size, case.precision, REFUSED, reason, devices)
+                    self.rows[_key(curve, case)] = row
+                    curve.search.skip(size)
                     continue
                 if answer is not None:
                     self._take(curve, case, lowered, answer, cached=True)
@@ -179,7 +182,8 @@ class Sweep:
         if isinstance(answer, Compiled):
             self.versions = f"jax {answer.jax}, libtpu {answer.libtpu}"
         row = row_of(lowered, answer, case.target, cached)
-        row = replace(row, batch_size=case.batch_size, precision=case.precision)
+        probe = case.batch_size not in curve.search.sizes
+        row = replace(row, batch_size=case.batch_size, precision=case.precision, probe=probe)
         self.pace = self.pace.but(row)
         self._put(curve, case, row)
         if isinstance(answer, Refused) and answer.kind in ENDING:
