@@ -117,6 +117,12 @@ def test_row_that_was_not_compiled_says_why_once_below_the_verdict():
     assert "".join(note.itertext()) == f"v2-8 · batch 1,024 and 1 more: {reason}"
 
 
+def test_reason_that_the_verdict_says_is_not_said_again():
+    reason = "Not compiled within 1 s. A longer time is allowed by --seconds."
+    only = plan(rows=(refused(reason=reason),), verdict=f"Could not be planned: {reason}")
+    assert refusals(only) == []
+
+
 def test_plan_without_any_answer_shows_its_reason_and_no_empty_picture():
     none = plan(
         rows=(refused(reason="The TPU compiler is not installed.\nType: %tpu_plan --install"),),
