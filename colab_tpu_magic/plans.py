@@ -56,8 +56,7 @@ def plan_shown(
         OptionError: When an option cannot hold.
     """
     from .planner.planning import plan
-    from .widgets.live import choose_view_kind
-    from .widgets.plan_view import PlanView, mark_shown
+    from .widgets.plan_view import PlanView, mark_shown, view_kind
 
     passed = {name: value for name, value in arguments.items() if name not in _NOT_PASSED and value is not None}
     limits: dict[str, Any] = {}
@@ -66,7 +65,7 @@ def plan_shown(
     if options.memory is not None:
         limits["memory_bytes"] = int(options.memory * 2**30)
     name = str(getattr(model, "name", type(model).__name__))
-    with PlanView(name, "none" if quiet else choose_view_kind(shell)) as view:
+    with PlanView(name, view_kind(shell, quiet)) as view:
         made = plan(
             model,
             arguments["x"],
