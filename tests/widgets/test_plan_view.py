@@ -66,7 +66,11 @@ def test_a_png_stands_in_where_a_page_removes_svg():
     bundle = plan_bundle(wide_plan())
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert bundle["image/png"] in bundle["text/html"]
-    (picture,) = [one for one in elements(bundle["text/html"]).iter() if one.tag == "img"]
+    tree = elements(bundle["text/html"])
+    (picture,) = [one for one in tree.iter() if one.tag == "img"]
+    hidden = [one for one in tree.iter() if one.get("hidden")]
+    inside = {id(svg) for one in hidden for svg in one.iter() if svg.tag.endswith("svg")}
+    assert inside == {id(one) for one in tree.iter() if one.tag.endswith("svg")} and len(inside) == 4
     assert "v5e-1 · batch 4,096 · float32: does not fit, 19.20 of 15.75 GiB" in picture.get("alt")
 
 

@@ -65,7 +65,7 @@ def plan_html(plan: Plan, png: str = "", progress: str = "") -> str:
         _figures(plan),
         _pictures(plan, png),
         f'<div style="margin-top:12px">{escape(host_text(plan.host))}</div>' if plan.host is not None else "",
-        "" if progress else _typed(plan) + _details(plan),
+        "" if progress else _typed(plan) + _details(plan, bool(png)),
     ]
     return f'<div style="{_CARD};{FONT}">{"".join(body)}</div>'
 
@@ -156,7 +156,7 @@ def _typed(plan: Plan) -> str:
     )
 
 
-def _details(plan: Plan) -> str:
+def _details(plan: Plan, with_png: bool) -> str:
     parts = []
     if plan.rows:
         count = len(plan.rows)
@@ -168,7 +168,10 @@ def _details(plan: Plan) -> str:
         drawing = layers_drawing(row)
         if row is not main and drawing is not None:
             title = f"Where a step's time goes on {row_label(row, with_precision=False)}"
-            parts.append(f'<details><summary style="{_SUMMARY}">{escape(title)}</summary>{svg(drawing)}</details>')
+            # Where a page removes SVG, its loose labels stay out of sight, as those of the picture above do.
+            hidden = ' class="tpu-magic-chart" hidden="hidden"' if with_png else ""
+            shown = f"<div{hidden}>{svg(drawing)}</div>"
+            parts.append(f'<details><summary style="{_SUMMARY}">{escape(title)}</summary>{shown}</details>')
     said = left_out(plan)
     if said:
         items = "".join(f'<li style="margin:2px 0">{escape(sentence)}</li>' for sentence in said)
