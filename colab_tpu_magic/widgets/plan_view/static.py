@@ -9,7 +9,7 @@ from ..picture import MID_GREY, chart_with_png, png_base64
 from ..table import table_html
 from .chosen import detailed_rows, main_row
 from .curve import curve_drawing
-from .facts import faster_and_larger, figures, left_out, refusals, table_of, typed
+from .facts import figures, left_out, refusals, table_of, typed, where_it_flattens
 from .layers import layers_drawing
 from .memory import memory_drawing
 from .strokes import GREEN, ORANGE, RED, Drawing, stacked, svg
@@ -108,7 +108,7 @@ def _figures(plan: Plan) -> str:
         f'<div style="font-variant-numeric:tabular-nums;font-size:15px">{escape(text)}</div></div>'
         for title, text in figures(row)
     )
-    said = " ".join(filter(None, (bound_text(row), faster_and_larger(plan))))
+    said = " ".join(filter(None, (bound_text(row), where_it_flattens(plan))))
     return (
         f'<div style="{_HEADING}">At its best: {escape(row_label(row, with_precision=bool(row.precision)))}</div>'
         f'<div style="display:flex;flex-wrap:wrap">{cells}</div>'
