@@ -318,6 +318,11 @@ class Plan:
 
         return explained(self)
 
+    def _ipython_display_(self) -> None:
+        from ..widgets.plan_view import show_plan
+
+        show_plan(self)
+
 
 ENOUGH = 0.97
 """Of two rows whose rates differ by less than this, the one with the smaller batch is the better."""

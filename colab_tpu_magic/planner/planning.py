@@ -55,7 +55,7 @@ def plan(
         y: Targets, with arrays and shapes only.
         target: A slice, several of them, or their names with commas between them: ``"v2-8,v5e-1"``.
         batch_sizes: Global batch sizes; chosen and searched when None.
-        precision: ``"float32"``, ``"bfloat16"``, both, or None for the model's own.
+        precision: ``"float32"``, ``"bfloat16"``, several, or ``"keep"`` or None for the model's own.
         yes: Go on when it takes longer than about two minutes of compiling.
         seconds: Time that one compile may take.
         memory_bytes: Memory that one compile may take; by default a share of what is free.

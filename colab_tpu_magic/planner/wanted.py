@@ -42,7 +42,8 @@ def wanted_of(
         ['v2-8', 'v5e-1']
     """
     targets = tuple(dict.fromkeys(target_named(name) for name in _names(target)))
-    precisions = tuple(dict.fromkeys(_names(precision))) if precision is not None else ("",)
+    named = _names(precision) if precision is not None else []
+    precisions = tuple(dict.fromkeys("" if one == "keep" else one for one in named))
     for one in precisions:
         if one not in ("", *PRECISIONS):
             raise OptionError(
