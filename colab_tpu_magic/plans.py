@@ -56,8 +56,7 @@ def plan_shown(
         OptionError: When an option cannot hold.
     """
     from .planner.planning import plan
-    from .widgets.live import choose_view_kind
-    from .widgets.plan_view import PlanView, mark_shown
+    from .widgets.plan_view import PlanView, mark_shown, view_kind
 
     passed = {name: value for name, value in arguments.items() if name not in _NOT_PASSED and value is not None}
     limits: dict[str, Any] = {}
@@ -66,7 +65,7 @@ def plan_shown(
     if options.memory is not None:
         limits["memory_bytes"] = int(options.memory * 2**30)
     name = str(getattr(model, "name", type(model).__name__))
-    with PlanView(name, "none" if quiet else choose_view_kind(shell)) as view:
+    with PlanView(name, view_kind(shell, quiet)) as view:
         made = plan(
             model,
             arguments["x"],
@@ -114,8 +113,8 @@ def planned_options(
 ) -> FitOptions:
     """Return the options of a fit with the batch size and the precision that a plan recommends.
 
-    What was given by hand is kept. The batch size is made to divide over the replicas that train here, and is no
-    more than the rows there are.
+    The model's own precision and bfloat16 are compared. What was given by hand is kept, and the plan is for it. The
+    batch size is made to divide over the replicas that train here, and is no more than the rows there are.
 
     Args:
         model: The model of the fit.
@@ -128,7 +127,7 @@ def planned_options(
         ModelError: When nothing fits, or the compiler answers nothing.
     """
     target = default_target(runtime) if options.plan in (None, "auto") else str(options.plan)
-    found = plan_shown(model, arguments, PlanOptions(target=(target,)), shell, quiet=options.quiet)
+    found = plan_shown(model, arguments, _asked(target, options), shell, quiet=options.quiet)
     advised = found.recommended
     best = found.best(target)
     if best is None or not isinstance(advised.batch_size, int):
@@ -138,15 +137,13 @@ def planned_options(
             type_next="%%tpu_fit   (without --plan)",
         )
     changed: dict[str, Any] = {"plan": None}
-    if options.batch_size == "auto":
+    if options.batch_size == "auto" and "batch-size" not in options.no:
         changed["batch_size"] = _trainable(advised.batch_size, arguments["x"], runtime.replicas)
     if options.precision == "keep":
         changed["precision"] = advised.precision
     because = f"The TPU compiler's plan for {target} recommends it, by its estimates: {found.verdict}"
     if changed.get("batch_size", advised.batch_size) != advised.batch_size:
-        because += (
-            f" It recommends {advised.batch_size:,}; the rows here and {runtime.replicas} replicas take this many."
-        )
+        because += f" Its {advised.batch_size:,} rows were fitted to the rows and the {runtime.replicas} replicas here."
     kept = {name: value for name, value in asdict(options).items() if name in FitOptions.__dataclass_fields__}
     return PlannedFitOptions(**{**kept, **changed}, because=because)
 
@@ -169,6 +166,16 @@ def install_compiler(say: Callable[[str], None] = print) -> None:
         say(f"The TPU compiler is there: jax {found.jax}, libtpu {found.libtpu}, in {found.origin}.")
         return
     install(say)
+
+
+def _asked(target: str, options: FitOptions) -> PlanOptions:
+    """Return what to plan for a fit: what was given by hand, and else what there is to choose from."""
+    sizes = (options.batch_size,) if isinstance(options.batch_size, int) else ()
+    if options.precision != "keep":
+        precisions: tuple[str, ...] = (options.precision,)
+    else:
+        precisions = ("keep",) if "precision" in options.no else ("keep", "bfloat16")
+    return PlanOptions(target=(target,), batch_sizes=sizes, precision=precisions)
 
 
 def _trainable(batch_size: int, x: Any, replicas: int) -> int:

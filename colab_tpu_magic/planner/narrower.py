@@ -6,6 +6,7 @@ a subclassed model or a layer that does not tell its configuration, there is no 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +85,7 @@ def narrowed(model: Any, change: Narrower) -> Any | None:
         return type(layer).from_config(config)
 
     try:
-        with _without_values():
+        with _not_compiled(model), _without_values():
             copy = keras.models.clone_model(model, clone_function=changed)
         optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
         copy.compile(optimizer=optimizer, loss=model.loss, jit_compile=model.jit_compile)
@@ -93,10 +94,19 @@ def narrowed(model: Any, change: Narrower) -> Any | None:
     return copy
 
 
+@contextlib.contextmanager
+def _not_compiled(model: Any) -> Iterator[None]:
+    """Let a model be not compiled for a moment: a copy of a Sequential would be compiled while it has no values."""
+    compiled = model.compiled
+    model.compiled = False
+    try:
+        yield
+    finally:
+        model.compiled = compiled
+
+
 def _without_values() -> Any:
     """Return a context in which JAX makes no values of new variables; on TensorFlow they are made and go again."""
-    import contextlib
-
     import keras
 
     if keras.backend.backend() == "jax":

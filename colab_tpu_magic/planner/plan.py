@@ -114,6 +114,7 @@ class Row:
         unestimated: Instructions without an estimate: ``"197 all-reduce (50.1 MiB)"``.
         compile_seconds: Time that the compiler took; 0 for what came from the cache.
         cached: Whether the answer was kept from an earlier plan.
+        probe: Whether it was compiled on the way to the largest batch, and not for the curve.
         notes: Sentences about how the figures were made, and what the lowered step leaves out.
     """
 
@@ -142,6 +143,7 @@ class Row:
     unestimated: tuple[str, ...] = ()
     compile_seconds: float = 0.0
     cached: bool = False
+    probe: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -347,6 +349,8 @@ ENOUGH = 0.97
 def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
     """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %.
 
+    What was compiled on the way to the largest batch is taken only where nothing else fits.
+
     Args:
         rows: The rows to choose from.
         most: No larger batch is taken where a smaller one fits; None for any.
@@ -356,6 +360,7 @@ def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
         True
     """
     fitting = [row for row in rows if row.fits and row.speed > 0]
+    fitting = [row for row in fitting if not row.probe] or fitting
     if not fitting:
         return None
     allowed = [row for row in fitting if most is None or row.batch_size <= most]

@@ -12,7 +12,7 @@ SPREAD = (0.25, 1.0, 4.0)
 """The sizes of a curve, as multiples of what ``%%tpu_fit`` would choose."""
 FINENESS = 32
 """The largest batch is searched to within this part of it, but no finer than the devices' tiles."""
-MOST_GROWTH, LEAST_GROWTH = 16.0, 1.5
+GROWTH, LEAST_GROWTH, MOST_GROWTH = 16.0, 1.5, 1024.0
 MOST_PROBES = 14
 """Sizes that are tried for the largest at most; what is left open then is said."""
 
@@ -76,6 +76,7 @@ class CurveSearch:
     fitting: dict[int, int] = field(default_factory=dict)
     full: dict[int, int] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
+    skipped: set[int] = field(default_factory=set)
     asked: list[int] = field(default_factory=list)
     probes: int = 0
     ended: bool = False
@@ -108,6 +109,10 @@ class CurveSearch:
         else:
             self.refused.add(size)
 
+    def skip(self, size: int) -> None:
+        """Take that a size cannot be asked for at all: it does not divide over the devices."""
+        self.skipped.add(size)
+
     def stop(self) -> None:
         """Ask for nothing more."""
         self.ended = True
@@ -115,7 +120,7 @@ class CurveSearch:
     @property
     def waiting(self) -> bool:
         """Whether something was asked for that was not answered."""
-        return len(self.asked) > len(self.fitting) + len(self.full) + len(self.refused)
+        return len(self.asked) > sum(map(len, (self.fitting, self.full, self.refused, self.skipped)))
 
     @property
     def done(self) -> bool:
@@ -161,9 +166,8 @@ class CurveSearch:
         if high is None:
             if most is not None and low >= most:
                 return None
-            guess = self._expected() or low * MOST_GROWTH
-            guess = min(max(guess, low * LEAST_GROWTH, low + step), max(low * MOST_GROWTH, step))
-            size = _down(guess, step)
+            guess = min(self._expected() or low * GROWTH, low * MOST_GROWTH)
+            size = _down(max(guess, low * LEAST_GROWTH, low + step), granule(int(guess), self.devices))
             return size if most is None or size < most else most
         if high - low <= step:
             return None

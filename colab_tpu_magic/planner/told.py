@@ -11,6 +11,7 @@ from .plan import ESTIMATE, OUT_OF_MEMORY, Advice, Curve, HostRate, Plan, Row
 from .rows import BOUND, size_text
 from .targets import TARGETS
 
+BATCH = "--batch-size"
 TOP_SHARE = 0.25
 """Share of a step from which a layer is named in the verdict."""
 HEADINGS = (
@@ -46,8 +47,9 @@ def verdict(rows: Sequence[Row], curves: Sequence[Curve], best: Row | None, advi
         top = blocks(best.layers)[:1]
         if top and top[0].total >= TOP_SHARE:
             parts.append(f"{top[0].total:.0%} of the time in {top[0].name}")
-        if advice:
-            parts.append(f"{_short(advice[0])} would be {advice[0].gain:.2g}× faster")
+        further = next((one for one in advice if not one.typed.startswith(BATCH)), None)
+        if further is not None:
+            parts.append(f"{further.typed.removeprefix('--precision ')} would be {further.gain:.2g}× faster")
     return "; ".join(parts) + "."
 
 
@@ -68,10 +70,6 @@ def _nothing(rows: Sequence[Row]) -> str:
     if rows:
         return f"Could not be planned: {rows[0].reason or 'no answer came'}".rstrip(".") + "."
     return "Nothing was compiled."
-
-
-def _short(advice: Advice) -> str:
-    return advice.typed.removeprefix("--precision ").replace("--batch-size ", "batch ")
 
 
 def range_text(both: tuple[float, float]) -> str:

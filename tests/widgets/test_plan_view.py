@@ -11,7 +11,16 @@ import pytest
 
 from colab_tpu_magic.options import FitOptions
 from colab_tpu_magic.planner.plan import ESTIMATE, Advice, Curve, HostRate, LayerShare, Plan, Progress, Row
-from colab_tpu_magic.widgets.plan_view import PlanView, live, mark_shown, plan_bundle, plan_html, plan_text, show_plan
+from colab_tpu_magic.widgets.plan_view import (
+    PlanView,
+    live,
+    mark_shown,
+    plan_bundle,
+    plan_html,
+    plan_text,
+    show_plan,
+    view_kind,
+)
 from colab_tpu_magic.widgets.plan_view.chosen import drawn_rows, main_row, shares
 from colab_tpu_magic.widgets.plan_view.curve import curve_drawing, curve_names
 from colab_tpu_magic.widgets.plan_view.facts import left_out, refusals, typed
@@ -70,6 +79,7 @@ def test_figures_have_no_more_digits_than_an_estimate_and_a_range_where_somethin
     assert [share_text(share) for share in (0.0, 0.001, 0.714)] == ["0%", "< 1%", "71%"]
     assert times_text((0.001, 0.001)) == "1 ms"
     assert needed_text(row(1024)) == "4.31 of 15.75 GiB"
+    assert needed_text(row(needed_bytes=12_300)) == "12 KiB of 15.75 GiB"
     assert needed_text(refused()) == ""
 
 
@@ -114,6 +124,12 @@ def test_row_that_was_not_compiled_says_why_once_below_the_verdict():
     assert refusals(some) == [("v2-8 · batch 1,024 and 1 more", reason)]
     (note,) = [one for one in elements(plan_html(some)).iter() if one.get("role") == "note"]
     assert "".join(note.itertext()) == f"v2-8 · batch 1,024 and 1 more: {reason}"
+
+
+def test_reason_that_the_verdict_says_is_not_said_again():
+    reason = "Not compiled within 1 s. A longer time is allowed by --seconds."
+    only = plan(rows=(refused(reason=reason),), verdict=f"Could not be planned: {reason}")
+    assert refusals(only) == []
 
 
 def test_plan_without_any_answer_shows_its_reason_and_no_empty_picture():
@@ -384,11 +400,18 @@ def test_terminal_gets_a_line_a_stage_a_line_a_row_and_the_table(capsys):
         view(replace(PROGRESS, stage="compiling batch 4,096", rows=(*PROGRESS.rows[:1], row(1024), too_large())))
         view.finish(plan())
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "v5e-1 · batch 512  fits  2.30 of 15.75 GiB  33,000–36,300 examples/s" or "41,000" in lines[0]
+    assert lines[0] == "v5e-1 · batch 512  fits  2.30 of 15.75 GiB  41,000–45,100 examples/s"
     assert lines[1].startswith("compiling v5e-1, batch 1,024")
     assert lines[3].startswith("v5e-1 · batch 4,096  does not fit  Does not fit: 19.20 GiB")
     assert sum(line.startswith("compiling") for line in lines) == 2
     assert "Type: %%tpu_fit --batch-size 1024" in lines
+
+
+def test_view_is_an_output_where_there_is_a_kernel_and_text_elsewhere():
+    class Kernel:
+        kernel = object()
+
+    assert [view_kind(Kernel()), view_kind(Kernel(), quiet=True), view_kind(None)] == ["output", "none", "text"]
 
 
 def test_quiet_view_shows_nothing(capsys, output):

@@ -38,5 +38,7 @@ class Precision(Rule):
         if computing == [options.precision]:
             return prepared
         before = ", ".join(computing) or "float32"
-        change = self.change(before, f"{options.precision} arithmetic", getattr(options, "because", ""))
+        because = getattr(options, "because", "")  # of a plan: then keep is what was given already
+        switch = "--no precision" if because else ""
+        change = self.change(before, f"{options.precision} arithmetic", because, switch)
         return prepared.but(change, precision=options.precision)

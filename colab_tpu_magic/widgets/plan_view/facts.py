@@ -61,10 +61,10 @@ def table_of(plan: Plan) -> tuple[list[str], list[list[Cell]]]:
 
 
 def refusals(plan: Plan) -> list[tuple[str, str]]:
-    """Return why rows were not compiled, each reason once with the names of its rows, what is out of memory excepted."""
+    """Return why rows were not compiled, each reason once with the names of its rows; not what the verdict says."""
     reasons: dict[str, list[str]] = {}
     for row, name in zip(plan.rows, labels(plan.rows)):
-        if row.status == "refused":
+        if row.status == "refused" and not (row.reason and row.reason.rstrip(".") in plan.verdict):
             reasons.setdefault(row.reason or "No reason is known.", []).append(name)
     if len(reasons) == 1 and sum(map(len, reasons.values())) == len(plan.rows) > 0:
         return [("", reason) for reason in reasons]

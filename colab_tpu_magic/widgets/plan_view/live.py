@@ -10,7 +10,7 @@ from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..live import NONE, TEXT, WIDGET, _print
+from ..live import NONE, TEXT, _print
 from ..units import duration_text
 from .static import plan_bundle, plan_html
 from .strokes import BLUE
@@ -20,9 +20,17 @@ from .words import STATUS_WORDS, needed_text, rates_text, row_label
 if TYPE_CHECKING:
     from ...planner.plan import Plan, Progress, Row
 
+OUTPUT = "output"
 REDRAW_SECONDS = 0.9
 """From one drawing to the next while nothing but the time has changed; a finished row is drawn at once."""
 LEAVE = "Interrupt the kernel to keep what there is."
+
+
+def view_kind(shell: Any, quiet: bool = False) -> str:
+    """Return how a plan is shown: in an output of a kernel's cell, which needs no ipywidgets, or as text."""
+    if quiet:
+        return NONE
+    return TEXT if getattr(shell, "kernel", None) is None else OUTPUT
 
 
 class PlanView:
@@ -33,7 +41,7 @@ class PlanView:
 
     Args:
         model_name: The model's name.
-        kind: ``"widget"`` (an output that is replaced), ``"text"`` (lines as they come) or ``"none"``.
+        kind: ``"output"`` (one that is replaced), ``"text"`` (lines as they come) or ``"none"``.
         clock: Returns seconds.
 
     Example:
@@ -41,7 +49,7 @@ class PlanView:
         ...     view.finish(None)
     """
 
-    def __init__(self, model_name: str, kind: str = WIDGET, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, model_name: str, kind: str = OUTPUT, clock: Callable[[], float] = time.monotonic) -> None:
         self.model_name = model_name
         self.kind = kind
         self._clock = clock
@@ -68,7 +76,7 @@ class PlanView:
         progress = self._counted_down(progress)
         if self.kind == TEXT:
             self._tell(progress)
-        elif self.kind == WIDGET and not self._broken:
+        elif self.kind == OUTPUT and not self._broken:
             shown = (progress.stage, progress.rows)
             if shown == self._drawn and self._clock() - self._drawn_at < REDRAW_SECONDS:
                 return

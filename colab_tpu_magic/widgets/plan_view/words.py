@@ -33,11 +33,12 @@ def bytes_text(count: float) -> str:
 
 
 def needed_text(row: Row) -> str:
-    """Write what a device needs of what it has: ``"2.87 of 15.75 GiB"``; empty where it is not known."""
+    """Write what a device needs of what it has: ``"2.87 of 15.75 GiB"``, ``"12 KiB of 15.75 GiB"``; empty where it is not known."""
     needed = row.needed_bytes or (row.memory.needed if row.memory is not None else 0)
     if not needed or not row.allowed_bytes:
         return ""
-    return f"{needed / 2**30:,.2f} of {row.allowed_bytes / 2**30:,.2f} GiB"
+    first = f"{needed / 2**30:,.2f}" if needed >= 0.1 * 2**30 else bytes_text(needed)
+    return f"{first} of {row.allowed_bytes / 2**30:,.2f} GiB"
 
 
 def rate_text(rate: float) -> str:
