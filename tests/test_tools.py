@@ -6,6 +6,7 @@ import nbformat
 import pytest
 import run_tests
 from check_notebooks import faults_of, main, python_of
+from make_plans import put_in_place
 from run_tests import NO_TESTS_COLLECTED, Part, outcome_of, run_part
 
 REPORT = '<testsuites><testsuite tests="10" failures="1" errors="1" skipped="3"/></testsuites>'
@@ -124,3 +125,13 @@ def test_an_engine_part_finds_its_engine_and_no_other_setting(small_suite, monke
         small_suite.write_text(text.format(backend), encoding="utf-8")
         part = Part(part.name, (str(small_suite),), environment=part.environment)
         assert run_part(part, [])[0].passed == 1
+
+
+def test_new_plans_take_the_place_of_all_old_ones(tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "old.json").write_text("old")
+    (tmp_path / "new" / "mlp.json").write_text("new")
+    put_in_place([tmp_path / "new" / "mlp.json"], tmp_path)
+    assert [path.name for path in (tmp_path / "plans").iterdir()] == ["mlp.json"]
+    assert (tmp_path / "plans" / "mlp.json").read_text() == "new"

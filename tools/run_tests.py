@@ -37,7 +37,13 @@ PART_TIMEOUT_SECONDS = 1500
 NO_TESTS_COLLECTED = 5
 FLOOR = ("-m", "keras_floor")
 # Of the kernel tests, those whose subject is the same with any versions.
-ANY_VERSIONS = ("test_benchmarks_run.py", "test_export.py", "test_feeding_lesson.py", "test_lessons.py")
+ANY_VERSIONS = (
+    "test_benchmarks_run.py",
+    "test_export.py",
+    "test_feeding_lesson.py",
+    "test_fit_lesson.py",
+    "test_lessons.py",
+)
 # Of the engine tests, all but the long tables, which run with the current versions on several replicas.
 NO_TABLES = ("-m", "keras_floor or not table")
 

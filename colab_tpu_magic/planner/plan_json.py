@@ -48,13 +48,14 @@ def _made(kind: Any, held: Any) -> Any:
         return tuple(_made(of[0] if of[1:] == (...,) else of[place], one) for place, one in enumerate(held))
     if not is_dataclass(kind):
         return held
+    shape: Any = kind
     if not isinstance(held, Mapping):
-        raise ValueError(f"{held!r} is no {kind.__name__}")
-    hints = get_type_hints(kind)
-    unknown = sorted(set(held) - {one.name for one in fields(kind)})
+        raise ValueError(f"{held!r} is no {shape.__name__}")
+    hints = get_type_hints(shape)
+    unknown = sorted(set(held) - {one.name for one in fields(shape)})
     if unknown:
-        raise ValueError(f"{kind.__name__} has no {', '.join(unknown)}")
+        raise ValueError(f"{shape.__name__} has no {', '.join(unknown)}")
     try:
-        return kind(**{name: _made(hints[name], value) for name, value in held.items()})
+        return shape(**{name: _made(hints[name], value) for name, value in held.items()})
     except (TypeError, IndexError) as error:
         raise ValueError(str(error)) from None
