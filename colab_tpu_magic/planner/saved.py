@@ -120,7 +120,7 @@ def _read(path: Path, question: Question) -> Plan:
     unlike = question.unlike(asked)
     if unlike:
         raise OptionError(f"{path} holds the plan of another question: other {', '.join(unlike)}.", expected=remedy)
-    print(f"Read from {path}: {made} by {plan.compiler}. Nothing was compiled now.")
+    print(f"Read from {path}, made on {made} by {plan.compiler}. Nothing was compiled.")
     return plan
 
 
@@ -130,7 +130,8 @@ def _write(path: Path, question: Question, plan: Plan) -> None:
     text = json.dumps(
         {
             "format": FORMAT,
-            "made": f"made on {date.today()} from Keras on {keras.backend.backend()}",
+            "made": str(date.today()),
+            "backend": keras.backend.backend(),
             "asked": question.plain(),
             "plan": plan_fields(plan),
         },

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
-import time
 
 import nbformat
 import pytest
@@ -18,7 +18,13 @@ from .lesson import executed
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 FILES = ("around-1024", "batch-sizes", "bfloat16", "too-large", "width-100", "width-128", "width-130")
-MAX_SECONDS = 60
+MAX_PROCESSOR_SECONDS = 60
+
+
+def children_seconds():
+    """Processor time of ended kernels; on a busy machine a clock would tell of the others."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +35,9 @@ def lesson(root, tmp_path_factory):
         # Nothing may be compiled: neither is there a compiler, nor an answer kept on disk.
         patch.setenv(VARIABLE, str(folder / "no-python"))
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        begun = time.monotonic()
+        begun = children_seconds()
         found = executed(root / "notebooks" / "02_will_it_fit.ipynb", folder)
-    found.seconds = time.monotonic() - begun
+    found.seconds = children_seconds() - begun
     return found
 
 
@@ -51,7 +57,7 @@ def sweep(lesson):
 
 def test_every_plan_is_read_from_its_file_and_none_is_compiled(lesson, root):
     printed = " ".join(lesson.text(name) for name in lesson.cells)
-    assert re.findall(r"Read from plans/([\w-]+)\.json: made on [\d-]+ from Keras on jax", printed) == [
+    assert re.findall(r"Read from plans/([\w-]+)\.json, made on [\d-]+ by jax", printed) == [
         "batch-sizes",
         "around-1024",
         "width-100",
@@ -60,9 +66,9 @@ def test_every_plan_is_read_from_its_file_and_none_is_compiled(lesson, root):
         "too-large",
         "bfloat16",
     ]
-    assert printed.count("Nothing was compiled now.") == len(FILES)
+    assert printed.count("Nothing was compiled.") == len(FILES)
     assert tuple(path.stem for path in sorted((root / "notebooks" / "plans").iterdir())) == FILES
-    assert lesson.seconds < MAX_SECONDS
+    assert 0 < lesson.seconds < MAX_PROCESSOR_SECONDS
 
 
 def test_the_card_says_that_nothing_was_measured(lesson):
@@ -110,6 +116,9 @@ def test_128_rows_on_a_core_are_an_edge(lesson):
     assert f"takes {near[1032][0] / near[1024][0] - 1:.0%} longer".replace("%", " %") in lesson.stated("near-text")
     assert near[1032][0] == pytest.approx(near[1152][0], rel=0.02)
     assert near[1152][1] < near[1024][1]
+    found = sweep(lesson)
+    prices = [found["v2-8", size][0] for size in (1024, 8)]
+    assert "Of its {:.0f} microseconds {:.0f} are still".format(*prices) in lesson.stated("article-question")
 
 
 def test_1024_is_a_floor_and_not_the_best(lesson):
@@ -141,6 +150,8 @@ def test_the_calculated_border_is_where_the_compiler_refuses(lesson):
     states = {int(rows.replace(",", "")): state for rows, state in answers}
     assert states == {2_293_760: "fits", 2_359_296: "out-of-memory"}
     assert 0.8 * 2_293_760 < border < 2_293_760
+    fewer = re.findall(r"([\d,]+) bytes a row", lesson.printed("border-ask"))[0]
+    assert float(fewer.replace(",", "")) < lesson.number("border", r"([\d,]+) bytes a row")
 
 
 def test_bfloat16_gains_less_than_twice(lesson):

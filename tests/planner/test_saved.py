@@ -58,8 +58,8 @@ def test_a_plan_is_made_and_written_once_and_read_from_then_on(tmp_path, capsys)
     assert read_or_make(path, question(), make) == PLAN
     assert make.times == 1
     told = capsys.readouterr().out
-    assert told.startswith(f"Read from {path}: made on 20")
-    assert "by jax 0.10.2, libtpu 0.0.42.1. Nothing was compiled now." in told
+    assert told.startswith(f"Read from {path}, made on 20")
+    assert "by jax 0.10.2, libtpu 0.0.42.1. Nothing was compiled." in told
     assert [one.name for one in path.parent.iterdir()] == ["mlp.json"]
 
 
