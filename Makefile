@@ -18,7 +18,7 @@ MADE_BY := setup.cfg setup.py pyproject.toml
 # The two test environments are made at the same time.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test test-matrix check format reference clean
+.PHONY: demo test test-matrix check format reference plans clean
 .DELETE_ON_ERROR:
 
 demo: $(DEMO)/.installed
@@ -46,6 +46,10 @@ format: $(TEST)/.installed
 
 reference: $(TEST)/.installed
 	$(TEST)/bin/python tools/make_reference.py
+
+# The plans that notebook 02 reads, asked anew: needs the TPU compiler (docs/plan.md).
+plans: $(TEST)/.installed
+	@$(TEST)/bin/python tools/make_plans.py
 
 clean:
 	rm -rf build $(DEMO) $(TEST) $(COLAB) $(COMPILER) $(MATRIX) *.egg-info

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 import run_tests
 from check_notebooks import faults_of, main, python_of
+from make_plans import put_in_place
 from run_tests import NO_TESTS_COLLECTED, Part, outcome_of, run_part
 
 REPORT = '<testsuites><testsuite tests="10" failures="1" errors="1" skipped="3"/></testsuites>'
@@ -151,3 +152,13 @@ def test_the_parts_that_compile_for_a_tpu_find_the_compiler_and_others_do_not(sm
     for name, found in (("plain", "/ours"), ("jax-1", None)):
         small_suite.write_text(text.format(found), encoding="utf-8")
         assert run_small(monkeypatch, [Part(name, (str(small_suite),))], "--compiler-python", "/ours") == 0
+
+
+def test_new_plans_take_the_place_of_all_old_ones(tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "old.json").write_text("old")
+    (tmp_path / "new" / "mlp.json").write_text("new")
+    put_in_place([tmp_path / "new" / "mlp.json"], tmp_path)
+    assert [path.name for path in (tmp_path / "plans").iterdir()] == ["mlp.json"]
+    assert (tmp_path / "plans" / "mlp.json").read_text() == "new"

@@ -56,7 +56,13 @@ FLOOR = ("-m", "keras_floor")
 CHROMIUM = Path("/usr/bin/chromium")
 QUICKSTART = "test_quickstart.py"
 # Of the kernel tests, those whose subject is the same with any versions.
-ANY_VERSIONS = ("test_benchmarks_run.py", "test_export.py", "test_feeding_lesson.py", "test_lessons.py")
+ANY_VERSIONS = (
+    "test_benchmarks_run.py",
+    "test_export.py",
+    "test_feeding_lesson.py",
+    "test_fit_lesson.py",
+    "test_lessons.py",
+)
 # Of the engine tests, all but the long tables, which run with the current versions on several replicas.
 NO_TABLES = ("-m", "keras_floor or not table")
 # How files and datasets are read is asked on eight devices; one reads them the same way.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -311,6 +312,23 @@ class Plan:
         from .told import dataframe
 
         return dataframe(self)
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text."""
+        from .plan_json import plan_fields
+
+        return json.dumps(plan_fields(self))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """Return the plan that JSON text of `to_json` tells.
+
+        Raises:
+            ValueError: When it tells none.
+        """
+        from .plan_json import plan_of
+
+        return plan_of(json.loads(text))
 
     def explain(self) -> str:
         """Return how each figure is made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from .heads import Heads
 from .host import host_rate
 from .lower.unchanged import unchanged
 from .plan import Curve, HostRate, Plan, Progress, Row, best_of
+from .saved import question_of, read_or_make
 from .search import CurveSearch, default_sizes, interpolated
 from .steps import Steps
 from .sweep import Searched, Sweep
@@ -42,6 +44,7 @@ def plan(
     host: bool = True,
     progress: Callable[[Progress], Any] | None = None,
     compiler: Compiler | None = None,
+    saved: str | os.PathLike[str] | None = None,
     **keras_arguments: Any,
 ) -> Plan:
     """Return what the TPU compiler makes of training a model. Nothing is trained, and no TPU is needed.
@@ -63,13 +66,15 @@ def plan(
         host: Measure for a moment how fast this machine prepares batches.
         progress: Called with a `Progress` whenever something is new, and twice a second.
         compiler: The compiler to ask; by default one of its own, with answers kept on disk.
+        saved: A file that holds the plan, to be read instead of asking the compiler. Where there is no such file yet,
+            the plan is made and written to it. Prints which of the two it was.
         **keras_arguments: Everything else ``model.fit`` takes; what concerns the step is heeded.
 
     Returns:
         The plan; after an interrupt or without `yes`, what was found so far, `Plan.complete` False.
 
     Raises:
-        OptionError: For an unknown target or precision, and batch sizes that are none.
+        OptionError: For an unknown target or precision, batch sizes that are none, and a saved plan of another question.
         DataError: For data that does not match the model, for text, and for what can be read only once.
         ModelError: For a model that was never compiled, and an operation that a TPU cannot run.
         CompilerError: When there is no compiler on this machine, and nothing of the plan is known from before.
@@ -81,6 +86,15 @@ def plan(
     begun = time.monotonic()
     wanted = wanted_of(target, batch_sizes, precision)
     arguments = _arguments(model, x, y, keras_arguments)
+    if saved is not None:
+        names = [one.name for one in wanted.targets]
+        question = question_of(model, arguments["x"], names, wanted.batch_sizes, wanted.precisions)
+        asked_for: dict[str, Any] = {"target": names, "batch_sizes": wanted.batch_sizes, "precision": precision}
+        how: dict[str, Any] = {"yes": yes, "seconds": seconds, "memory_bytes": memory_bytes, "compiler": compiler}
+        how |= {"advise": advise, "host": host, **keras_arguments}
+        return read_or_make(
+            saved, question, lambda teller: plan(model, x, y, **asked_for, **how, progress=progress or teller)
+        )
     with ExitStack() as stack:
         stack.enter_context(unchanged(model))
         asked = read(model, arguments, wanted.targets[0])
