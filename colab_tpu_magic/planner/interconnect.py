@@ -9,7 +9,10 @@ from .results import Unestimated
 from .targets import Target
 
 HOP_SECONDS = 1e-6
-"""Time from one chip to the next: about a microsecond (jax-ml.github.io/scaling-book/tpus, 2026-11)."""
+"""Time from one chip to the next: about a microsecond (jax-ml.github.io/scaling-book/sharding, 2026-11).
+
+The same page measured 8 µs for three hops, and 0.68 ms for a gathering that this model has at 0.50 ms (docs/plan-truth.md).
+"""
 
 # What each chip sends, as a multiple of the payload; n is the number of chips.
 _SENT = {
@@ -50,6 +53,20 @@ class CollectiveTime:
         return self.transfer_seconds + self.latency_seconds + self.local_seconds
 
 
+def rings(target: Target) -> tuple[bool, ...]:
+    """Return of each axis of a slice whether its two ends are wired to each other.
+
+    On three axes it takes a whole cube: a slice of 2 × 2 × 4 has no such wires.
+
+    Example:
+        >>> from .targets import target
+        >>> rings(target("v5e-128")), rings(target("v4-32"))
+        ((False, True), (False, False, False))
+    """
+    long = tuple(size >= target.ici.ring_from for size in target.grid)
+    return long if target.ici.axes == 2 or all(long) else (False,) * len(long)
+
+
 def links_used(target: Target) -> int:
     """Return the links over which every chip of a slice can send at once.
 
@@ -61,12 +78,12 @@ def links_used(target: Target) -> int:
         >>> links_used(target("v5e-1")), links_used(target("v5e-4")), links_used(target("v5e-256"))
         (0, 2, 4)
     """
-    return sum(0 if size == 1 else 2 if size >= target.ici.ring_from else 1 for size in target.grid)
+    return sum(0 if size == 1 else 2 if ring else 1 for size, ring in zip(target.grid, rings(target), strict=True))
 
 
 def hops(target: Target) -> int:
     """Return the hops of one way round: along each axis to its far end, half as far on a ring."""
-    return sum(size // 2 if size >= target.ici.ring_from else size - 1 for size in target.grid)
+    return sum(size // 2 if ring else size - 1 for size, ring in zip(target.grid, rings(target), strict=True))
 
 
 def collective_time(opcode: str, payload_bytes: int, runs: float, target: Target) -> CollectiveTime:

@@ -30,8 +30,16 @@ class Silicon:
     hbm_bytes: int
 
 
-_AGREES = "peak rate ÷ operations a cycle of the matrix units; the compiler's 8192³ matmul agrees"
-_INFERRED = "inferred: peak rate ÷ the operations a cycle that the compiler counts with"
+_AGREES = "peak rate ÷ operations a cycle of the matrix units; the compiler's 8192³ product agrees"
+_V5P = "inferred: 459 TFLOP/s ÷ 8 units of 128²; the compiler's 4096³ product has 96 % of their operations a cycle"
+_V6E = (
+    "inferred: 918 TFLOP/s ÷ 4 units of 256²; the compiler's 4096³ product has 87 % of their operations a cycle, more than "
+    "three would have. Google's page has 2 units now and had 4 before"
+)
+_7X = (
+    "inferred: half of 2,307 TFLOP/s ÷ 4 units of 256²; the compiler's 8192³ product has 81 % of their operations a cycle, "
+    "more than three would have. Neither the clock nor the units are published"
+)
 HBM_SOURCE = "out-of-memory messages of libtpu 0.0.42.1, 2026-11"
 
 SILICON: dict[str, Silicon] = {
@@ -39,9 +47,9 @@ SILICON: dict[str, Silicon] = {
     "v3": Silicon(0.94 * GHZ, _AGREES, int(15.48 * GIB)),
     "v4": Silicon(1.05 * GHZ, _AGREES, int(30.75 * GIB)),
     "v5e": Silicon(1.50 * GHZ, _AGREES, int(15.75 * GIB)),
-    "v5p": Silicon(1.75 * GHZ, _INFERRED, int(95.74 * GIB)),
-    "v6e": Silicon(1.75 * GHZ, _INFERRED, int(31.25 * GIB)),
-    "7x": Silicon(2.20 * GHZ, _INFERRED, int(94.75 * GIB)),
+    "v5p": Silicon(1.75 * GHZ, _V5P, int(95.74 * GIB)),
+    "v6e": Silicon(1.75 * GHZ, _V6E, int(31.25 * GIB)),
+    "7x": Silicon(2.20 * GHZ, _7X, int(94.75 * GIB)),
 }
 """Every generation's figures by the chip's name; the clock of 7x is the least certain."""
 

@@ -1,0 +1,81 @@
+"""A published figure beside ours, and how the two are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .published import Published
+
+CLOSE = 0.25
+"""Ours is close where it is within this part of what was published."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A published figure and ours.
+
+    Attributes:
+        name: What was compared.
+        low: Ours with collectives and what has no estimate added, in the published figure's unit; 0 when refused.
+        high: Ours by the compiler's estimate alone.
+        published: The published figure.
+        said: Why there is none of ours, or ``""``.
+    """
+
+    name: str
+    low: float
+    high: float
+    published: float
+    said: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """Ours, the lower end, as a multiple of what was published."""
+        return self.low / self.published
+
+    @property
+    def close(self) -> bool:
+        """Whether the two are within 25 % of each other."""
+        return abs(self.ratio - 1) <= CLOSE
+
+
+def rate(parts: Sequence[tuple[int, int, float]]) -> float:
+    """Return the rows a second of a training of several kinds of step.
+
+    Args:
+        parts: Of each kind the rows of a step, how many steps there are, and the seconds that one takes.
+
+    Example:
+        >>> rate([(512, 9, 1.0), (512, 1, 3.0)])
+        426.6666666666667
+    """
+    return sum(rows * steps for rows, steps, _ in parts) / sum(steps * seconds for _, steps, seconds in parts)
+
+
+def against(one: Published, rows: Sequence[Any]) -> Compared:
+    """Return a published figure beside ours.
+
+    Args:
+        one: What was published.
+        rows: The plan's row for each of its parts.
+    """
+    refused = next((row for row in rows if not row.fits), None)
+    if refused is not None:
+        return Compared(one.name, 0.0, 0.0, one.examples_per_second, refused.reason)
+    low, high = (
+        rate([(part.batch_size, part.steps, row.step_seconds[end]) for part, row in zip(one.parts, rows, strict=True)])
+        for end in (1, 0)
+    )
+    return Compared(one.name, low, high, one.examples_per_second)
+
+
+def line(one: Compared, digits: int = 0) -> list[str]:
+    """Return the cells of a comparison: ours, published, ratio."""
+    if one.said:
+        return ["–", f"{one.published:,.{digits}f}", one.said]
+    ours = f"{one.low:,.{digits}f}"
+    if f"{one.high:,.{digits}f}" != ours:
+        ours += f"–{one.high:,.{digits}f}"
+    return [ours, f"{one.published:,.{digits}f}", f"{one.ratio:.2f}"]
