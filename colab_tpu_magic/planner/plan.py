@@ -347,7 +347,7 @@ ENOUGH = 0.97
 
 
 def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
-    """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %.
+    """Return the row that fits and has the highest rate; of those within 3 % of it the smallest batch, in the model's own precision.
 
     What was compiled on the way to the largest batch is taken only where nothing else fits.
 
@@ -366,7 +366,9 @@ def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
     allowed = [row for row in fitting if most is None or row.batch_size <= most]
     fitting = allowed or [row for row in fitting if row.batch_size == min(one.batch_size for one in fitting)]
     fastest = max(row.speed for row in fitting)
-    return min((row for row in fitting if row.speed >= ENOUGH * fastest), key=lambda row: (row.batch_size, -row.speed))
+    # Another precision than the model's own has to earn its place, as a larger batch has.
+    enough = [row for row in fitting if row.speed >= ENOUGH * fastest]
+    return min(enough, key=lambda row: (row.batch_size, bool(row.precision), -row.speed))
 
 
 def _key(row: Row) -> str:

@@ -59,6 +59,13 @@ def test_the_best_row_leaves_enough_steps_in_an_epoch() -> None:
     assert plan_of(*rows, most_rows=600).best() == row(512, 800.0)
 
 
+def test_another_precision_than_the_models_own_has_to_be_faster() -> None:
+    rows = [row(128, 990.0), row(128, 1000.0, precision="bfloat16")]
+    assert best_of(rows) == rows[0]
+    rows = [row(128, 900.0), row(128, 1000.0, precision="bfloat16")]
+    assert best_of(rows) == rows[1]
+
+
 def test_what_was_only_tried_for_the_memory_is_not_the_best() -> None:
     rows = [row(128, 500.0), row(4000, 1000.0, probe=True)]
     assert best_of(rows) == rows[0]
