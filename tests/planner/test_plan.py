@@ -20,8 +20,8 @@ from colab_tpu_magic.planner.plan import (
     Row,
     best_of,
 )
-from colab_tpu_magic.planner.planning import wanted_of
 from colab_tpu_magic.planner.told import host_text, range_text, rounded, seconds_text, verdict
+from colab_tpu_magic.planner.wanted import wanted_of
 
 from .plans import GIB, full_row, row
 
