@@ -40,6 +40,8 @@ def wanted_of(
     Example:
         >>> [one.name for one in wanted_of("v2-8,v5litepod-1", 128, None).targets]
         ['v2-8', 'v5e-1']
+        >>> wanted_of("v2-8", 128, ("keep", "bfloat16")).precisions
+        ('', 'bfloat16')
     """
     targets = tuple(dict.fromkeys(target_named(name) for name in _names(target)))
     named = _names(precision) if precision is not None else []
