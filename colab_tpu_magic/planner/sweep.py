@@ -199,7 +199,8 @@ class Sweep:
     def _tell(self, curves: Sequence[Searched], running: dict[Any, tuple[Searched, Case, Head]]) -> None:
         cases = [case for _, case, _ in running.values()]
         waiting = next((curve for curve in curves if not curve.search.done), None)
-        coming = f"{waiting.target.name}: {waiting.search.remaining} more" if waiting else ""
+        left = waiting.search.remaining if waiting else 0
+        coming = f"{waiting.target.name}: {left} more" if waiting and left else ""
         self.progress(self._progress(curves, "compiling " + "; ".join(case.text for case in cases), coming))
 
     def _progress(self, curves: Sequence[Searched], stage: str, coming: str) -> Progress:

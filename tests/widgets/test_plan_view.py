@@ -66,7 +66,11 @@ def test_a_png_stands_in_where_a_page_removes_svg():
     bundle = plan_bundle(wide_plan())
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert bundle["image/png"] in bundle["text/html"]
-    (picture,) = [one for one in elements(bundle["text/html"]).iter() if one.tag == "img"]
+    tree = elements(bundle["text/html"])
+    (picture,) = [one for one in tree.iter() if one.tag == "img"]
+    hidden = [one for one in tree.iter() if one.get("hidden")]
+    inside = {id(svg) for one in hidden for svg in one.iter() if svg.tag.endswith("svg")}
+    assert inside == {id(one) for one in tree.iter() if one.tag.endswith("svg")} and len(inside) == 4
     assert "v5e-1 · batch 4,096 · float32: does not fit, 19.20 of 15.75 GiB" in picture.get("alt")
 
 
@@ -230,14 +234,17 @@ def test_main_row_is_the_best_of_the_first_target_that_has_one():
     assert main_row(plan(rows=(too_large(),))) is None
 
 
-def test_larger_batch_that_is_faster_and_not_recommended_is_told():
-    rows = (row(128, rate=16_000.0), row(1024))
-    said = "Batch 1,024 takes more examples a second (41,000–45,100), and leaves fewer than 50 steps"
-    few = plan(rows=rows, most_rows=200)
-    assert main_row(few).batch_size == 128
-    assert said in words(elements(plan_html(few))) and said in plan_text(few)
-    assert "fewer than 50" not in plan_text(plan(rows=rows, most_rows=2000))
-    assert "fewer than 50" not in plan_text(plan(rows=rows))
+def test_card_says_where_the_curve_flattens_beyond_the_best_batch():
+    rows = (row(128, rate=16_000.0), row(1024, rate=41_000.0, probe=True))
+    told = plan(rows=rows, most_rows=200)
+    said = "The curve reaches nine tenths of its height at batch 1,024 (41,000 examples a second)"
+    assert main_row(told).batch_size == 128
+    assert f"{said}, which leaves fewer than 50 steps in an epoch of your rows" in words(elements(plan_html(told)))
+    assert f"{said}. To choose among such batches: --batch-sizes 256,1024" in plan_text(plan(rows=rows))
+    between = Curve("v5e-1", "", points((128, 16e3, True), (512, 40e3, False), (4096, 41e3, True)))
+    assert "at about batch 512 (40,000 examples" in plan_text(plan(rows=rows, curves=(between,)))
+    assert "The curve reaches" not in plan_text(plan())
+    assert "The curve reaches" not in plan_text(plan(curves=())) + plan_text(plan(rows=(too_large(),)))
 
 
 def test_line_to_type_is_what_the_plan_recommends():

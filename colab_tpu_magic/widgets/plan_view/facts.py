@@ -14,6 +14,7 @@ from .words import (
     needed_text,
     notes_of,
     precision_text,
+    rate_text,
     rates_text,
     share_text,
     time_text,
@@ -23,6 +24,8 @@ from .words import (
 if TYPE_CHECKING:
     from ...planner.plan import Plan, Row
 
+NEAR = 0.9
+"""Part of the highest rate from which a curve counts as flat."""
 TITLES = ("target", "batch", "precision", "answer", "memory of a device", "a step", "examples/s", "MXU", "held up by")
 
 
@@ -81,23 +84,27 @@ def typed(plan: Plan) -> str:
     return " ".join(["%%tpu_fit", *flags]) if flags else ""
 
 
-def faster_and_larger(plan: Plan) -> str:
-    """Say why a larger batch that is faster is not the best one; empty where there is none."""
+def where_it_flattens(plan: Plan) -> str:
+    """Say where the curve is near its height, when that is beyond the best batch; empty when it is not."""
     best = main_row(plan)
-    if best is None or plan.most_rows is None:
-        return ""
-    faster = [
-        row
-        for row in plan.rows
-        if row.target == best.target and row.fits and row.batch_size > plan.most_rows and row.speed > best.speed
+    points = [
+        point
+        for curve in plan.curves
+        if best is not None and (curve.target, curve.precision) == (best.target, best.precision)
+        for point in curve.points
     ]
-    if not faster:
+    top = max((point.examples_per_second for point in points), default=0.0)
+    near = next((point for point in points if point.examples_per_second >= NEAR * top > 0), None)
+    if best is None or near is None or near.batch_size <= best.batch_size:
         return ""
-    top = max(faster, key=lambda row: row.speed)
-    return (
-        f"Batch {top.batch_size:,} takes more examples a second ({rates_text(top.examples_per_second)}), and leaves fewer "
-        "than 50 steps in an epoch of your rows to learn from."
+    size = near.batch_size
+    said = (
+        f"The curve reaches nine tenths of its height at {'' if near.compiled else 'about '}batch {size:,} "
+        f"({rate_text(near.examples_per_second)} examples a second)"
     )
+    if plan.most_rows is not None and size > plan.most_rows:
+        return f"{said}, which leaves fewer than 50 steps in an epoch of your rows to learn from."
+    return f"{said}. To choose among such batches: --batch-sizes {max(best.batch_size, size // 4)},{size}"
 
 
 def left_out(plan: Plan) -> list[str]:

@@ -9,7 +9,7 @@ from ..picture import MID_GREY, chart_with_png, png_base64
 from ..table import table_html
 from .chosen import detailed_rows, main_row
 from .curve import curve_drawing
-from .facts import faster_and_larger, figures, left_out, refusals, table_of, typed
+from .facts import figures, left_out, refusals, table_of, typed, where_it_flattens
 from .layers import layers_drawing
 from .memory import memory_drawing
 from .strokes import GREEN, ORANGE, RED, Drawing, stacked, svg
@@ -65,7 +65,7 @@ def plan_html(plan: Plan, png: str = "", progress: str = "") -> str:
         _figures(plan),
         _pictures(plan, png),
         f'<div style="margin-top:12px">{escape(host_text(plan.host))}</div>' if plan.host is not None else "",
-        "" if progress else _typed(plan) + _details(plan),
+        "" if progress else _typed(plan) + _details(plan, bool(png)),
     ]
     return f'<div style="{_CARD};{FONT}">{"".join(body)}</div>'
 
@@ -108,7 +108,7 @@ def _figures(plan: Plan) -> str:
         f'<div style="font-variant-numeric:tabular-nums;font-size:15px">{escape(text)}</div></div>'
         for title, text in figures(row)
     )
-    said = " ".join(filter(None, (bound_text(row), faster_and_larger(plan))))
+    said = " ".join(filter(None, (bound_text(row), where_it_flattens(plan))))
     return (
         f'<div style="{_HEADING}">At its best: {escape(row_label(row, with_precision=bool(row.precision)))}</div>'
         f'<div style="display:flex;flex-wrap:wrap">{cells}</div>'
@@ -156,7 +156,7 @@ def _typed(plan: Plan) -> str:
     )
 
 
-def _details(plan: Plan) -> str:
+def _details(plan: Plan, with_png: bool) -> str:
     parts = []
     if plan.rows:
         count = len(plan.rows)
@@ -168,7 +168,10 @@ def _details(plan: Plan) -> str:
         drawing = layers_drawing(row)
         if row is not main and drawing is not None:
             title = f"Where a step's time goes on {row_label(row, with_precision=False)}"
-            parts.append(f'<details><summary style="{_SUMMARY}">{escape(title)}</summary>{svg(drawing)}</details>')
+            # Where a page removes SVG, its loose labels stay out of sight, as those of the picture above do.
+            hidden = ' class="tpu-magic-chart" hidden="hidden"' if with_png else ""
+            shown = f"<div{hidden}>{svg(drawing)}</div>"
+            parts.append(f'<details><summary style="{_SUMMARY}">{escape(title)}</summary>{shown}</details>')
     said = left_out(plan)
     if said:
         items = "".join(f'<li style="margin:2px 0">{escape(sentence)}</li>' for sentence in said)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..table import table_text
 from .chosen import main_row, shares
-from .facts import faster_and_larger, left_out, refusals, table_of, typed
+from .facts import left_out, refusals, table_of, typed, where_it_flattens
 from .words import bound_text, gain_text, host_text, row_label, share_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def plan_text(plan: Plan) -> str:
     if row is not None and shares(row):
         lines += ["", f"Where a step's time goes, {row_label(row, with_precision=False)}:"]
         lines += _bars(row)
-        lines += [said for said in (bound_text(row), faster_and_larger(plan)) if said]
+        lines += [said for said in (bound_text(row), where_it_flattens(plan)) if said]
     if plan.host is not None:
         lines += ["", host_text(plan.host)]
     lines += [f"  {sentence}" for sentence in left_out(plan)]
