@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
-from .plan import Plan, Progress
+from .plan import FITS, OUT_OF_MEMORY, Plan, Progress
 from .plan_json import plan_fields, plan_of
 
 FORMAT = 1
@@ -86,7 +86,8 @@ def question_of(
 def read_or_make(path: str | os.PathLike[str], question: Question, make: Make) -> Plan:
     """Return the plan that a file holds; where there is no such file, make the plan and write it.
 
-    It prints which of the two it did. An unfinished plan is returned and not written.
+    It prints which of the two it did. An unfinished plan, or one with refused rows, is returned
+    and not written: another time the compiler may answer.
 
     Args:
         path: The file.
@@ -101,8 +102,8 @@ def read_or_make(path: str | os.PathLike[str], question: Question, make: Make) -
         return _read(path, question)
     print(f"{path} is not there: asking the TPU compiler now.")
     made = make(_Teller())
-    if not made.complete:
-        print(f"The plan is not complete, so {path} was not written.")
+    if not made.complete or any(row.status not in (FITS, OUT_OF_MEMORY) for row in made.rows):
+        print(f"The plan is not complete, so {path} was not written. What is known is kept for the next time.")
         return made
     _write(path, question, made)
     return made

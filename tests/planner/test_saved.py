@@ -15,7 +15,7 @@ from colab_tpu_magic.planner.compiler.environment import VARIABLE, CompilerError
 from colab_tpu_magic.planner.plan import Plan, Progress
 from colab_tpu_magic.planner.saved import question_of, read_or_make
 
-from ..widgets.plans import row
+from ..widgets.plans import refused, row, too_large
 
 PLAN = Plan("mlp", rows=(row(128), row(1024)), verdict="Fits.", compiler="jax 0.10.2, libtpu 0.0.42.1")
 SHAPES = keras.KerasTensor((None, 12), "float32"), keras.KerasTensor((None,), "int32")
@@ -63,11 +63,18 @@ def test_a_plan_is_made_and_written_once_and_read_from_then_on(tmp_path, capsys)
     assert [one.name for one in path.parent.iterdir()] == ["mlp.json"]
 
 
-def test_an_unfinished_plan_is_not_written(tmp_path, capsys):
+@pytest.mark.parametrize("unfinished", [replace(PLAN, complete=False), replace(PLAN, rows=(*PLAN.rows, refused()))])
+def test_an_unfinished_plan_is_not_written(tmp_path, capsys, unfinished):
     path = tmp_path / "mlp.json"
-    assert not read_or_make(path, question(), Maker(replace(PLAN, complete=False))).complete
+    assert read_or_make(path, question(), Maker(unfinished)) == unfinished
     assert not path.exists()
     assert "is not complete" in capsys.readouterr().out
+
+
+def test_that_a_batch_does_not_fit_is_an_answer_to_be_written(tmp_path):
+    path, plan = tmp_path / "mlp.json", replace(PLAN, rows=(*PLAN.rows, too_large()))
+    read_or_make(path, question(), Maker(plan))
+    assert read_or_make(path, question(), Maker()) == plan
 
 
 def test_a_plan_that_cannot_be_written_is_not_lost(tmp_path, capsys):
