@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .published import Published
@@ -52,6 +52,17 @@ def rate(parts: Sequence[tuple[int, int, float]]) -> float:
         426.6666666666667
     """
     return sum(rows * steps for rows, steps, _ in parts) / sum(steps * seconds for _, steps, seconds in parts)
+
+
+def deeper(two: Any, four: Any, layers: int) -> Any:
+    """Return the row of a model of more layers, from those of itself with two and with four."""
+    if not (two.fits and four.fits):
+        return two if not two.fits else four
+    low, high = (
+        short + (long - short) * (layers - 2) / 2
+        for short, long in zip(two.step_seconds, four.step_seconds, strict=True)
+    )
+    return replace(four, step_seconds=(low, high), examples_per_second=(four.batch_size / high, four.batch_size / low))
 
 
 def against(one: Published, rows: Sequence[Any]) -> Compared:

@@ -139,8 +139,8 @@ def gpt(length: int = 2048, width: int = 768, layer_count: int = 12) -> tuple[An
 
 MODELS: dict[str, Any] = {
     "resnet50": resnet50,
-    "bert-large-128": lambda: bert(128, 20),
-    "bert-large-512": lambda: bert(512, 76),
+    "bert-large-128": lambda layer_count=24: bert(128, 20, layer_count),
+    "bert-large-512": lambda layer_count=24: bert(512, 76, layer_count),
     "vit-s16": vit,
     "gpt-124m": gpt,
 }

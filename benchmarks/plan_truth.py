@@ -14,10 +14,10 @@ from dataclasses import asdict
 from math import prod
 from typing import Any
 
-from .compared import Compared, against, line
+from .compared import Compared, against, deeper, line
 from .plan_models import MODELS
 from .plan_steps import CUBE, STREAMED, doubled, matmul, summed
-from .published import PUBLISHED, Published
+from .published import PUBLISHED, Part, Published
 from .report import headline, machine, markdown_table, progress, save
 
 SECONDS = 3600.0
@@ -28,26 +28,34 @@ CHIPS = ("v2-8", "v3-8", "v4-8", "v5e-1", "v5p-8", "v6e-1", "tpu7x-8")
 
 def planned(one: Published, compiler: Any) -> list[Any]:
     """Return the plan's row for each part of what was published."""
-    import colab_tpu_magic as tpu
-
     rows = []
     for part in one.parts:
-        model, x, y = MODELS[part.model]()
-        plan = tpu.plan(
-            model,
-            x,
-            y,
-            target=one.target,
-            batch_sizes=part.batch_size,
-            precision=one.precision,
-            yes=True,
-            seconds=SECONDS,
-            advise=False,
-            host=False,
-            compiler=compiler,
-        )
-        rows.append(plan.row(batch_size=part.batch_size))
+        if part.layers:
+            two, four = (_row(one, part, compiler, layer_count=depth) for depth in (2, 4))
+            rows.append(deeper(two, four, part.layers))
+        else:
+            rows.append(_row(one, part, compiler))
     return rows
+
+
+def _row(one: Published, part: Part, compiler: Any, **shape: int) -> Any:
+    import colab_tpu_magic as tpu
+
+    model, x, y = MODELS[part.model](**shape)
+    plan = tpu.plan(
+        model,
+        x,
+        y,
+        target=one.target,
+        batch_sizes=part.batch_size,
+        precision=one.precision,
+        yes=True,
+        seconds=SECONDS,
+        advise=False,
+        host=False,
+        compiler=compiler,
+    )
+    return plan.row(batch_size=part.batch_size)
 
 
 def roofline(name: str, compiler: Any) -> tuple[Compared, Any]:

@@ -16,11 +16,14 @@ class Part:
         model: A name in `plan_models.MODELS`.
         batch_size: Rows in the global batch.
         steps: How many of them; one where the training had one kind of step only.
+        layers: Layers of the model where that is too deep to compile: it is compiled with two and with four of them, and
+            each of the others is taken to be as long as those between. 0 for the model as it is.
     """
 
     model: str
     batch_size: int
     steps: int = 1
+    layers: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ PUBLISHED: tuple[Published, ...] = (
         "bfloat16",
         89 * IMAGENET / ((8.003106 - 0.104944) * 3600),
         "89 epochs from hour 0.1049 to 8.0031",
-        _DAWN + "111.tsv",
+        _DAWN + "111.tsv and pull 58",
         "2018-09",
         "evaluation of 50,000 images and a checkpoint in every epoch; TensorFlow 1.11; images from disk",
     ),
@@ -73,7 +76,7 @@ PUBLISHED: tuple[Published, ...] = (
         "bfloat16",
         89 * IMAGENET / ((9.889843 - 0.142976) * 3600),
         "89 epochs from hour 0.1430 to 9.8898",
-        _DAWN + "18.tsv",
+        _DAWN + "18.tsv and pull 20",
         "2018-04",
         "as above, five months earlier; TensorFlow 1.8",
     ),
@@ -85,7 +88,7 @@ PUBLISHED: tuple[Published, ...] = (
         125_100 * 1024 / (4.4 * 3600),
         "125,100 steps of 1,024 in 4.4 hours",
         _FLAX,
-        "2021-12 or before",
+        "2021 or soon after",
         "evaluation included; images from memory",
     ),
     Published(
@@ -124,7 +127,7 @@ PUBLISHED: tuple[Published, ...] = (
     Published(
         "bert-large-v3-32",
         "v3-32",
-        (Part("bert-large-128", 512, 900_000), Part("bert-large-512", 512, 100_000)),
+        (Part("bert-large-128", 512, 900_000, 24), Part("bert-large-512", 512, 100_000, 24)),
         "float32",
         1_000_000 * 512 / (81.4 * 3600),
         "1,000,000 steps of 512 in 81.4 hours, nine tenths of them with 128 tokens and the rest with 512",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.compared import Compared, against, line, rate
+from benchmarks.compared import Compared, against, deeper, line, rate
 from benchmarks.plan_truth import CHIPS, main
 from benchmarks.published import IMAGENET, PUBLISHED, Part, Published
 from colab_tpu_magic.planner.plan import FITS, OUT_OF_MEMORY, Row
@@ -29,6 +29,15 @@ def test_the_lower_end_is_compared_and_within_a_quarter_is_close() -> None:
     assert (found.low, found.high) == (pytest.approx(5120 / 12), pytest.approx(5120 / 11))
     assert found.ratio == pytest.approx(5120 / 12 / 400) and found.close
     assert not Compared("b", 130.0, 130.0, 100.0).close and not Compared("b", 70.0, 70.0, 100.0).close
+
+
+def test_each_further_layer_takes_half_of_what_two_more_took() -> None:
+    """1.0 s with two layers and 1.5 with four: 24 layers take 1.0 + 11 · 0.5."""
+    found = deeper(row((1.0, 1.1)), row((1.5, 1.7)), 24)
+    assert found.step_seconds == (pytest.approx(6.5), pytest.approx(1.1 + 11 * 0.6))
+    assert found.examples_per_second == (pytest.approx(512 / 7.7), pytest.approx(512 / 6.5))
+    full = row((0, 0), status=OUT_OF_MEMORY, reason="full")
+    assert deeper(row((1, 1)), full, 24) is full
 
 
 def test_what_is_refused_says_why_in_place_of_a_figure() -> None:
