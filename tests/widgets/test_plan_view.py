@@ -440,3 +440,13 @@ def test_plan_that_its_cell_has_shown_is_not_shown_again_as_its_value(monkeypatc
     shell.execution_count = 8
     show_plan(made)
     assert capsys.readouterr().out.startswith("Fits v5e-1")
+
+
+@pytest.mark.parametrize(
+    ("flops", "text"),
+    [(0.0, ""), (1.5e7, "0.015 GFLOP"), (2.5e11, "250 GFLOP"), (7.36e12, "7.36 TFLOP"), (2.2e15, "2,200 TFLOP")],
+)
+def test_operations_are_told_in_a_unit_that_reads_well(flops: float, text: str) -> None:
+    from colab_tpu_magic.widgets.plan_view.facts import _operations
+
+    assert _operations(flops) == text

@@ -35,7 +35,7 @@ def figures(row: Row) -> list[tuple[str, str]]:
         ("Examples a second", rates_text(row.examples_per_second)),
         ("Time of a step", times_text(row.step_seconds)),
         ("Memory of a device", needed_text(row)),
-        ("Arithmetic of a step", f"{row.flops / 1e9:,.3g} GFLOP" if row.flops else ""),
+        ("Arithmetic of a step", _operations(row.flops)),
         ("Matrix units (MXU)", f"{share_text(row.mxu_utilisation)} of their peak" if row.mxu_utilisation else ""),
         ("Moved through memory", f"{bytes_text(row.hbm_bytes_moved)} a step" if row.hbm_bytes_moved else ""),
         ("Between devices", f"{time_text(row.collective_seconds)}, by a model" if row.collective_seconds else ""),
@@ -141,3 +141,12 @@ def _first_of_each_target(plan: Plan) -> list[Row]:
 
 def _several(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _operations(flops: float) -> str:
+    """Return a number of operations for people, "" for none."""
+    if not flops:
+        return ""
+    unit, name = (1e12, "TFLOP") if flops >= 1e12 else (1e9, "GFLOP")
+    size = flops / unit
+    return f"{size:,.0f} {name}" if size >= 100 else f"{size:.3g} {name}"
