@@ -7,6 +7,7 @@ COLAB_PYTHON ?= $(shell tools/find_python.sh 13 || tools/find_python.sh 11 12)
 DEMO := .venv-demo
 TEST := .venv-test
 COLAB := .venv-colab
+COMPILER := .venv-compiler
 MATRIX := .matrix
 PINS := tests/colab-tpu-constraints.txt
 # Twice quiet: errors only.
@@ -17,14 +18,14 @@ MADE_BY := setup.cfg setup.py pyproject.toml
 # The two test environments are made at the same time.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test test-matrix check format reference clean
+.PHONY: demo test test-matrix check format reference plans clean
 .DELETE_ON_ERROR:
 
 demo: $(DEMO)/.installed
 	@$(DEMO)/bin/python tools/run_demo.py
 
-test: check $(COLAB)/.installed
-	@$(TEST)/bin/python tools/run_tests.py --colab-python $(COLAB)/bin/python
+test: check $(COLAB)/.installed $(COMPILER)/.installed
+	@$(TEST)/bin/python tools/run_tests.py --colab-python $(COLAB)/bin/python --compiler-python $(COMPILER)/bin/python
 
 # Clicks during training on each ipykernel: a small environment a version, made once (some minutes).
 test-matrix:
@@ -46,8 +47,12 @@ format: $(TEST)/.installed
 reference: $(TEST)/.installed
 	$(TEST)/bin/python tools/make_reference.py
 
+# The plans that notebook 02 reads, asked anew: needs the TPU compiler (docs/plan.md).
+plans: $(TEST)/.installed
+	@$(TEST)/bin/python tools/make_plans.py
+
 clean:
-	rm -rf build $(DEMO) $(TEST) $(COLAB) $(MATRIX) *.egg-info
+	rm -rf build $(DEMO) $(TEST) $(COLAB) $(COMPILER) $(MATRIX) *.egg-info
 
 # The demonstration installs the package as a user would, so packaging mistakes show here.
 $(DEMO)/.installed: $(DEMO)/.dependencies $(PACKAGE)
@@ -76,6 +81,13 @@ $(COLAB)/.installed: $(MADE_BY) $(PINS)
 	$(call new_venv,$(COLAB_PYTHON),$(COLAB))
 	@echo "Installing the versions of Colab's TPU image"
 	@$(COLAB)/bin/python $(PIP) install --no-compile --editable '.[test]' --constraint $(PINS)
+	@touch $@
+
+# The TPU compiler with the jax that goes with it: the extra `compiler`, without this package.
+$(COMPILER)/.installed: $(MADE_BY)
+	$(call new_venv,$(PYTHON),$(COMPILER))
+	@echo "Installing the TPU compiler (355 MB)"
+	@$(COMPILER)/bin/python $(PIP) install --no-compile 'jax[tpu]==0.10.2'
 	@touch $@
 
 # $(1): the Python, $(2): the folder

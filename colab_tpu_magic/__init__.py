@@ -8,7 +8,7 @@ In a notebook::
     model.fit(x_train, y_train, epochs=5)
 
 In Python: `connect`, `fit`, `check`, `plan`, `panel`, `images`, `tfrecords`, `migrate`, `export`, `FitOptions`,
-``runtime`` and ``last_run``.
+``runtime``, ``last_run`` and ``last_plan``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from .exporting.api import export
     from .files.images import images
     from .files.tfrecords import tfrecords
+    from .planner.plan import Plan
     from .planner.planning import plan
     from .training.run import Run
 
     runtime: Runtime | None
     last_run: Run | None
+    last_plan: Plan | None
     runs: list[Run]
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "export",
     "fit",
     "images",
+    "last_plan",
     "last_run",
     "load_ipython_extension",
     "migrate",
@@ -76,7 +79,7 @@ def __getattr__(name: str) -> Any:
         return found
     from .session import session
 
-    if name in ("runtime", "last_run", "runs"):
+    if name in ("runtime", "last_run", "last_plan", "runs"):
         return getattr(session, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -20,7 +20,8 @@ def option(default: Any, help: str, *, parse: Callable[[str], Any] = str, metava
         help: One sentence for `?`, the reference and the panel.
         parse: Turns the typed text into the value; raises ValueError or OptionError.
         metavar: What stands for the value in the usage line.
-        action: ``"store_true"`` for a switch, ``"append"`` for a repeatable flag, else empty.
+        action: ``"store_true"`` for a switch, ``"append"`` for a repeatable flag, ``"?"`` for a flag whose value may
+            be left out and is then ``"auto"``, else empty.
     """
     return field(default=default, metadata={"help": help, "parse": parse, "metavar": metavar, "action": action})
 
@@ -67,6 +68,26 @@ def _positive(name: str, kind: type, words: tuple[str, ...]) -> Callable[[str], 
         return value
 
     return parse
+
+
+def _listed(name: str, parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Parse values that are separated by commas, each once."""
+
+    def parse_all(text: str) -> tuple[Any, ...]:
+        parts = [part.strip() for part in text.strip("()[] ").split(",")]
+        return tuple(dict.fromkeys(parse(part.strip("\"'")) for part in parts if part))
+
+    return parse_all
+
+
+def _target(text: str) -> str:
+    from .planner.targets import target
+
+    return target(text).name
+
+
+def _target_or_auto(text: str) -> str:
+    return text if text == "auto" else _target(text)
 
 
 def _seed(text: str) -> int:
@@ -147,6 +168,14 @@ class FitOptions:
     seed: int | None = option(
         None, "Seed Python, NumPy, the backend and the shuffle before the cell runs.", parse=_seed, metavar="N"
     )
+    plan: str | None = option(
+        None,
+        "Train with the batch size and precision that the TPU compiler's plan recommends, for this target or else for "
+        "the connected slice, or v5e-1; what --batch-size or --precision gives is kept.",
+        parse=_target_or_auto,
+        metavar="TARGET",
+        action="?",
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that the flags would refuse."""
@@ -154,8 +183,59 @@ class FitOptions:
         object.__setattr__(self, "no", (rules,) if isinstance(rules, str) else tuple(rules))
         for one in fields(self):
             value = getattr(self, one.name)
-            if not one.metadata["action"] and value is not None:
+            if one.metadata["action"] in ("", "?") and value is not None:
                 object.__setattr__(self, one.name, one.metadata["parse"](str(value)))
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What `%tpu_plan` takes; `plan()` takes the same as arguments."""
+
+    target: tuple[str, ...] = option(
+        (),
+        "Slices to plan for, separated by commas: v5e-1, v2-8, ...; by default the connected slice, or v5e-1.",
+        parse=_listed("--target", _target),
+        metavar="SLICE,...",
+    )
+    batch_sizes: tuple[int, ...] = option(
+        (),
+        "Global batch sizes to compile, separated by commas; by default a few, and the largest that fits is searched.",
+        parse=_listed("--batch-sizes", _positive("--batch-sizes", int, ())),
+        metavar="N,...",
+    )
+    precision: tuple[str, ...] = option(
+        (),
+        "What the layers compute in, separated by commas: float32, bfloat16, or keep; by default the model's own.",
+        parse=_listed("--precision", _one_of("--precision", PRECISIONS)),
+        metavar="NAME,...",
+    )
+    seconds: float | None = option(
+        None,
+        "Time that one compilation may take, in seconds.",
+        parse=_positive("--seconds", float, ()),
+        metavar="S",
+    )
+    memory: float | None = option(
+        None,
+        "Memory of this machine that the compiler may take, in GiB; by default a share of what is free.",
+        parse=_positive("--memory", float, ()),
+        metavar="GIB",
+    )
+    yes: bool = option(False, "Compile also when that takes more than about two minutes.", action="store_true")
+    explain: bool = option(False, "Also tell how each figure is made and what it cannot know.", action="store_true")
+    install: bool = option(
+        False,
+        "Install the TPU compiler into an environment of its own in the user's cache folder; says its size first.",
+        action="store_true",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse values that the flags would refuse; a single value stands for a list of one."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not one.metadata["action"] and value is not None:
+                listed = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+                object.__setattr__(self, one.name, one.metadata["parse"](listed))
 
 
 def declared(options_class: type) -> list[Any]:

@@ -11,6 +11,7 @@ from .options import ConnectOptions, FitOptions
 if TYPE_CHECKING:
     from .backends.base import Runtime
     from .checking.report import Report
+    from .planner.plan import Plan
     from .training.run import Run
     from .widgets.panel import Panel
 
@@ -23,12 +24,14 @@ class Session:
     Attributes:
         runtime: The connected runtime, or None.
         runs: The last 100 runs, oldest first.
+        last_plan: The newest plan that a magic has made, or None.
         raised: Cells that ended in an error, by number: the line of the cell's code, or None.
     """
 
     def __init__(self) -> None:
         self.runtime: Runtime | None = None
         self.runs: list[Run] = []
+        self.last_plan: Plan | None = None
         self.raised: dict[int, int | None] = {}
 
     def keep(self, run: Run) -> None:

@@ -42,6 +42,17 @@ def said(shell, name, line, cell=None):
         ("tpu_fit", "--no Scope model x", "Type: --no scope"),
         ("tpu_fit", "", "Type: %tpu_fit model.fit(x, y)"),
         ("tpu_fit", "missing x y", "Type: %tpu_fit model.fit(x, y)"),
+        ("tpu_fit", "--plan v5-1 missing x y", "Type: %tpu_plan model x y --target v5"),
+        ("tpu_fit", "--plan missing x y", "Type: %tpu_fit model.fit(x, y)"),
+        ("tpu_plan", "", "Type: %tpu_plan model x y --target v5e-1"),
+        ("tpu_plan", "model", "Type: %tpu_plan model x y"),
+        ("tpu_plan", "a b c d", "Type: %tpu_plan model x y"),
+        ("tpu_plan", "missing x", "Type: %tpu_plan model x y"),
+        ("tpu_plan", "model x --target v9", "Type: %tpu_plan model x y --target v"),
+        ("tpu_plan", "model x --batch-sizes 0", "Type: --batch-sizes 1"),
+        ("tpu_plan", "model x --precision half", "Type: --precision"),
+        ("tpu_plan", "model x --seconds soon", "Type: --seconds 1"),
+        ("tpu_plan", "model x --batch_sizes 8", "Type: --batch-sizes"),
     ],
 )
 def test_wrong_line_gets_one_message_with_what_to_type(shell, name, line, type_next):
@@ -57,6 +68,8 @@ def test_help_option_shows_the_help(shell):
 def test_cell_magic_takes_no_target_and_no_empty_cell(shell):
     assert "takes options only" in said(shell, "tpu_fit", "model", "1 + 1")
     assert "The cell is empty" in said(shell, "tpu_fit", "", "  \n")
+    assert "takes options only" in said(shell, "tpu_plan", "model", "1 + 1")
+    assert "The cell is empty" in said(shell, "tpu_plan", "", "  \n")
 
 
 def test_await_at_the_top_is_refused_before_anything_runs(shell):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+from types import SimpleNamespace
+
 import nbformat
 import pytest
 import run_tests
 from check_notebooks import faults_of, main, python_of
+from make_plans import put_in_place
 from run_tests import NO_TESTS_COLLECTED, Part, outcome_of, run_part
 
 REPORT = '<testsuites><testsuite tests="10" failures="1" errors="1" skipped="3"/></testsuites>'
@@ -124,3 +128,37 @@ def test_an_engine_part_finds_its_engine_and_no_other_setting(small_suite, monke
         small_suite.write_text(text.format(backend), encoding="utf-8")
         part = Part(part.name, (str(small_suite),), environment=part.environment)
         assert run_part(part, [])[0].passed == 1
+
+
+def test_every_part_that_is_named_as_long_is_a_part_and_the_longest_is_the_first():
+    asked = SimpleNamespace(colab=False, colab_python="python3", parts="")
+    names = [part.name for part in run_tests.wanted_parts(argparse.ArgumentParser(), asked)]
+    assert names[: len(run_tests.LONGEST)] == list(run_tests.LONGEST)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_quickstart_runs_in_a_kernel_or_in_a_browser(monkeypatch, tmp_path, there):
+    monkeypatch.setattr(run_tests, "CHROMIUM", tmp_path if there else tmp_path / "none")
+    (kernels,) = (part for part in run_tests.current_parts() if part.name == "kernels")
+    assert (f"--ignore=tests/kernels/{run_tests.QUICKSTART}" in kernels.arguments) is there
+    (colab,) = (part for part in run_tests.colab_parts() if part.name == "colab-kernels")
+    assert not any(run_tests.QUICKSTART in argument for argument in colab.arguments), "no browser runs there"
+
+
+def test_the_parts_that_compile_for_a_tpu_find_the_compiler_and_others_do_not(small_suite, monkeypatch):
+    monkeypatch.setenv("TPU_MAGIC_COMPILER_PYTHON", "theirs")
+    text = "import os\ndef test_it(): assert os.environ.get('TPU_MAGIC_COMPILER_PYTHON') == {!r}\n"
+    for name, found in (("plain", "/ours"), ("jax-1", None)):
+        small_suite.write_text(text.format(found), encoding="utf-8")
+        assert run_small(monkeypatch, [Part(name, (str(small_suite),))], "--compiler-python", "/ours") == 0
+
+
+def test_new_plans_take_the_place_of_all_old_ones(tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "old.json").write_text("old")
+    (tmp_path / "new" / "mlp.json").write_text("new")
+    put_in_place([tmp_path / "new" / "mlp.json"], tmp_path)
+    assert [path.name for path in (tmp_path / "plans").iterdir()] == ["mlp.json"]
+    assert (tmp_path / "plans" / "mlp.json").read_text() == "new"

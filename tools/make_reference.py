@@ -90,6 +90,7 @@ def _argument(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"`{action.dest} ...`" if action.nargs in ("*", "+") else f"`{action.dest}`"
     value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+    value = f" [{value.strip()}]" if action.nargs == "?" else value
     return ", ".join(f"`{flag}{value}`" for flag in action.option_strings)
 
 

@@ -1,4 +1,4 @@
-"""Run the whole test suite: the plain tests, the front ends, each engine, then Colab's versions.
+"""Run the whole test suite: the plain tests, the kernels, the browser, each engine, all with Colab's versions too.
 
 The number of virtual devices is fixed once per process, so the tests in ``tests/engines`` run
 once for each engine, which ``TPU_MAGIC_ENGINE`` names. Two processes run at a time; what each
@@ -33,13 +33,40 @@ ENGINES = ("tensorflow-2", "jax-8", "tensorflow-8", "jax-1", "tensorflow-1")
 COLAB_ENGINES = ("tensorflow-2", "jax-8")
 # A folder with the oldest Keras supported, which the Makefile puts into the environment.
 KERAS_FLOOR = Path(sys.prefix) / "keras-floor"
+# A Python with the pair of jax and libtpu that plans are compiled with, which the Makefile makes.
+COMPILER = "TPU_MAGIC_COMPILER_PYTHON"
+# The parts that ask the real TPU compiler; elsewhere such tests are skipped.
+COMPILING = ("plain", "tensorflow-2", "jax-8", "kernels")
 PART_TIMEOUT_SECONDS = 1500
 NO_TESTS_COLLECTED = 5
+# The longest first, so that both processes are busy until the end; those that are not named take about a minute.
+LONGEST = (
+    "tensorflow-2",
+    "kernels",
+    "jax-8",
+    "colab-kernels",
+    "browser",
+    "colab-jax-8",
+    "colab-tensorflow-2",
+    "jax-1",
+    "plain",
+    "colab-plain",
+)
 FLOOR = ("-m", "keras_floor")
+CHROMIUM = Path("/usr/bin/chromium")
+QUICKSTART = "test_quickstart.py"
 # Of the kernel tests, those whose subject is the same with any versions.
-ANY_VERSIONS = ("test_benchmarks_run.py", "test_export.py", "test_feeding_lesson.py", "test_lessons.py")
+ANY_VERSIONS = (
+    "test_benchmarks_run.py",
+    "test_export.py",
+    "test_feeding_lesson.py",
+    "test_fit_lesson.py",
+    "test_lessons.py",
+)
 # Of the engine tests, all but the long tables, which run with the current versions on several replicas.
 NO_TABLES = ("-m", "keras_floor or not table")
+# How files and datasets are read is asked on eight devices; one reads them the same way.
+READING = ("test_files.py", "test_tf_data.py")
 
 
 @dataclass(frozen=True)
@@ -65,12 +92,18 @@ class Outcome:
 
 
 def current_parts() -> list[Part]:
-    """Return the parts that run with the current versions, the longest first."""
-    parts = [front_ends("front-ends", "tests/kernels", "tests/browser")]
+    """Return the parts that run with the current versions."""
+    # A browser that runs the quickstart asks all that is asked of it in a kernel.
+    twice = (f"--ignore=tests/kernels/{QUICKSTART}",) if CHROMIUM.exists() else ()
+    parts = [Part("kernels", ("tests/kernels", *twice)), Part("browser", ("tests/browser",))]
     # One TensorFlow device has no strategy to go wrong: there, only what touches private names of Keras.
     # Trials are slow on TensorFlow and a check trains nothing: what touches private names in them runs there with the
     # oldest Keras and with Colab's.
-    fewer = {"tensorflow-1": FLOOR, "tensorflow-2": without("test_trials.py", "test_check.py"), "jax-1": NO_TABLES}
+    fewer = {
+        "tensorflow-1": FLOOR,
+        "tensorflow-2": without("test_trials.py", "test_check.py"),
+        "jax-1": (*NO_TABLES, *without(*READING)),
+    }
     parts += [engine_part(engine, "", fewer.get(engine, ())) for engine in ENGINES]
     if KERAS_FLOOR.is_dir():
         for engine in COLAB_ENGINES:
@@ -82,7 +115,7 @@ def current_parts() -> list[Part]:
 def colab_parts(python: str = sys.executable) -> list[Part]:
     """Return the parts that run with the versions of Colab's TPU image: all but the browser."""
     ignored = (f"--ignore=tests/kernels/{name}" for name in ANY_VERSIONS)
-    parts = [front_ends("colab-kernels", "tests/kernels", *ignored)]
+    parts = [Part("colab-kernels", ("tests/kernels", *ignored))]
     # On TensorFlow only what touches private names of Keras: the rest is the same code, and slow there.
     parts += [
         engine_part("jax-8", "colab-jax-8", NO_TABLES),
@@ -94,11 +127,6 @@ def colab_parts(python: str = sys.executable) -> list[Part]:
 def without(*files: str) -> tuple[str, ...]:
     """Return the arguments that leave out some files of the engine tests."""
     return tuple(f"--ignore=tests/engines/{name}" for name in files)
-
-
-def front_ends(name: str, *arguments: str) -> Part:
-    """Return the part that runs the tests with real kernels and front ends."""
-    return Part(name, arguments)
 
 
 def plain(name: str) -> Part:
@@ -118,7 +146,7 @@ def run_part(part: Part, extra: list[str]) -> tuple[Outcome, str]:
     report.unlink(missing_ok=True)
     # Without the cache, which two processes would write at a time.
     command = [part.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=5", f"--junitxml={report}"]
-    unwanted = ("TPU_MAGIC_ENGINE", "KERAS_BACKEND", "XLA_FLAGS", "PYTHONPATH")
+    unwanted = ("TPU_MAGIC_ENGINE", "KERAS_BACKEND", "XLA_FLAGS", "PYTHONPATH", COMPILER)
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", **JAX_CACHE, **part.environment}
     started = time.monotonic()
@@ -183,6 +211,7 @@ def wanted_parts(parser: argparse.ArgumentParser, options: argparse.Namespace) -
     if options.colab_python:
         # Not resolved: the link in a virtual environment is what makes it one.
         parts += colab_parts(os.path.abspath(options.colab_python))
+    parts.sort(key=lambda part: LONGEST.index(part.name) if part.name in LONGEST else len(LONGEST))
     if not options.parts:
         return parts
     names = options.parts.split(",")
@@ -198,9 +227,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--parts", help="names with commas between them; all of them when left out")
     parser.add_argument("--colab", action="store_true", help="run the Colab parts, and only those, with this Python")
     parser.add_argument("--colab-python", help="a Python with the versions of Colab's TPU image, for those parts")
+    parser.add_argument("--compiler-python", help="a Python with jax[tpu], for the tests that ask the TPU compiler")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (default: %(default)s)")
     options, extra = parser.parse_known_args(arguments)
     parts = wanted_parts(parser, options)
+    if options.compiler_python:
+        found = {COMPILER: os.path.abspath(options.compiler_python)}
+        parts = [
+            replace(part, environment=part.environment | found) if part.name in COMPILING else part for part in parts
+        ]
     LOGS.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:

@@ -62,6 +62,8 @@ class FeedAdapter(DataAdapter):
         options = tf.data.Options()
         options.experimental_optimization.inject_prefetch = False  # there is one, and another would hold a batch more
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        # There is nothing to tune, and an iterator's end may wait up to a minute for the thread that would.
+        options.autotune.enabled = False
         # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
         return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)
 

@@ -9,7 +9,8 @@ from ..errors import ExportError
 from ..rewrite.forms.tf_data import FORM as TF_DATA
 from ..training.recipe import ARRAY, ARRAYS, OTHER, TREE, UNKNOWN, DataFacts, Recipe
 
-OF_TF_DATA = (TF_DATA, "image folder", "TFRecord dataset")
+OF_FILES = ("image folder", "TFRecord dataset")
+OF_TF_DATA = (TF_DATA, *OF_FILES)
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pa
             "Each batch had rows of alike length, in an order that a plain script does not repeat.",
             expected="a run whose rows are padded to one length.",
             type_next="%%tpu_fit --no static-shapes, or shuffle=False; then %tpu_export again",
+        )
+    if recipe.data.call and recipe.data.form in OF_FILES:
+        raise ExportError(
+            "The fit was given a function that reads files, and which pass over them it began with is not known.",
+            expected="the dataset itself.",
+            type_next=f"data = {arguments['x']}{recipe.data.call}; model.fit(data, ...); %tpu_export again",
         )
     if recipe.data.form != ARRAYS:
         first = f", first_pass={first_pass}" if first_pass else ""

@@ -10,14 +10,23 @@ from .check import CheckMagics
 from .export import ExportMagics
 from .migrate import MigrateMagics
 from .overview import OverviewMagics
+from .plan import PlanMagics
 from .training import TpuMagics
 
-CLASSES: tuple[type[MagicsBase], ...] = (TpuMagics, CheckMagics, ExportMagics, MigrateMagics, OverviewMagics)
+CLASSES: tuple[type[MagicsBase], ...] = (
+    TpuMagics,
+    CheckMagics,
+    PlanMagics,
+    ExportMagics,
+    MigrateMagics,
+    OverviewMagics,
+)
 # In the order in which a newcomer meets them; what is not named comes after, by name.
 _FIRST = (
     "tpu_connect",
     "tpu_fit",
     "tpu_check",
+    "tpu_plan",
     "tpu_panel",
     "tpu_runs",
     "tpu_export",

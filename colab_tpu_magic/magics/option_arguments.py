@@ -33,6 +33,9 @@ def options_of(options_class: type) -> Callable[[Any], Any]:
             settings: dict[str, Any] = {"help": about["help"], "dest": field.name}
             if about["action"] == "store_true":
                 settings |= {"action": "store_true"}
+            elif about["action"] == "?":
+                # What stands behind it may be no value of it, so the options class parses.
+                settings |= {"nargs": "?", "const": "auto", "metavar": about["metavar"], "default": None}
             else:
                 settings |= {"type": _typed(about["parse"]), "metavar": about["metavar"], "default": None}
                 if about["action"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from keyword import iskeyword
 from typing import Any
 
@@ -104,11 +105,17 @@ class TpuMagics(MagicsBase):
             %%tpu_fit --no migrate
             model.fit(x_train, y_train)
 
+            %%tpu_fit --plan v5e-8
+            model.fit(x_train, y_train)
+
             %tpu_fit model.fit(x_train, y_train)
             %tpu_fit model x_train y_train --epochs 5
         """
         __tracebackhide__ = True
         arguments = self._parse(self.tpu_fit, line)
+        if arguments.plan is not None and not _looks_like_a_slice(arguments.plan):
+            # The value of --plan may be left out: what stands behind it is what to train.
+            arguments.plan, arguments.target = "auto", [arguments.plan, *arguments.target]
         options = self._ours(self._fit_options, arguments)
         if cell is not None:
             if arguments.target:
@@ -262,6 +269,11 @@ def _is_statement(text: str) -> bool:
     except (SyntaxError, ValueError):
         return False
     return isinstance(getattr(statement, "value", None), ast.Call)
+
+
+def _looks_like_a_slice(text: str) -> bool:
+    """Return whether a word is meant for a target, known or not: ``v5e-1``, ``tpu7x-8``, ``auto``."""
+    return text == "auto" or re.fullmatch(r"[\w.]*\d[\w.]*-\d+", text) is not None
 
 
 def _with_line(ours: TpuMagicError, error: BaseException, cell: Cell, text: str) -> str:

@@ -6,16 +6,20 @@ a subclassed model or a layer that does not tell its configuration, there is no 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..files.memory import available_bytes
 from ..training.settings import last_layers
 
 TILE = 128
 """Columns of a tile: the width of a TPU's vector registers, and of its matrix units up to v5."""
 MOST_OVER = 16
 """Values over a tile's edge from which on a narrower layer is another model rather than a tidier one."""
+MOST_OF_MEMORY = 0.25
+"""Part of the free memory that a copy's values may take while it is lowered."""
 WIDTHS = ("units", "filters", "output_dim", "projection_dim")
 """What layers call their width."""
 
@@ -75,6 +79,9 @@ def narrowed(model: Any, change: Narrower) -> Any | None:
     """Return a compiled copy of a model with a width changed; None where it cannot be made."""
     import keras
 
+    if not _has_room(model):
+        return None
+
     def changed(layer: Any) -> Any:
         config = layer.get_config()
         if layer.name in change.layers:
@@ -84,8 +91,7 @@ def narrowed(model: Any, change: Narrower) -> Any | None:
         return type(layer).from_config(config)
 
     try:
-        with _without_values():
-            copy = keras.models.clone_model(model, clone_function=changed)
+        copy = keras.models.clone_model(model, clone_function=changed)
         optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
         copy.compile(optimizer=optimizer, loss=model.loss, jit_compile=model.jit_compile)
     except Exception:  # whatever a layer of the user's raises for another width: then there is no such model
@@ -93,15 +99,11 @@ def narrowed(model: Any, change: Narrower) -> Any | None:
     return copy
 
 
-def _without_values() -> Any:
-    """Return a context in which JAX makes no values of new variables; on TensorFlow they are made and go again."""
-    import contextlib
-
-    import keras
-
-    if keras.backend.backend() == "jax":
-        return keras.StatelessScope(initialize_variables=False)
-    return contextlib.nullcontext()
+def _has_room(model: Any) -> bool:
+    """Return whether this machine has the memory for a copy's values, with some to spare."""
+    free = available_bytes()
+    values = sum(math.prod(variable.shape) * 4 for variable in model.variables)
+    return free is None or values < MOST_OF_MEMORY * free
 
 
 def _can_be_cloned(model: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -312,11 +313,33 @@ class Plan:
 
         return dataframe(self)
 
+    def to_json(self) -> str:
+        """Return the plan as JSON text."""
+        from .plan_json import plan_fields
+
+        return json.dumps(plan_fields(self))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """Return the plan that JSON text of `to_json` tells.
+
+        Raises:
+            ValueError: When it tells none.
+        """
+        from .plan_json import plan_of
+
+        return plan_of(json.loads(text))
+
     def explain(self) -> str:
         """Return how each figure is made."""
         from .told import explained
 
         return explained(self)
+
+    def _ipython_display_(self) -> None:
+        from ..widgets.plan_view import show_plan
+
+        show_plan(self)
 
 
 ENOUGH = 0.97
@@ -324,7 +347,7 @@ ENOUGH = 0.97
 
 
 def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
-    """Return the row that fits and has the highest rate, the smaller batch of two that are within 3 %.
+    """Return the row that fits and has the highest rate; of those within 3 % of it the smallest batch, in the model's own precision.
 
     What was compiled on the way to the largest batch is taken only where nothing else fits.
 
@@ -343,7 +366,9 @@ def best_of(rows: Iterable[Row], most: int | None = None) -> Row | None:
     allowed = [row for row in fitting if most is None or row.batch_size <= most]
     fitting = allowed or [row for row in fitting if row.batch_size == min(one.batch_size for one in fitting)]
     fastest = max(row.speed for row in fitting)
-    return min((row for row in fitting if row.speed >= ENOUGH * fastest), key=lambda row: (row.batch_size, -row.speed))
+    # Another precision than the model's own has to earn its place, as a larger batch has.
+    enough = [row for row in fitting if row.speed >= ENOUGH * fastest]
+    return min(enough, key=lambda row: (row.batch_size, bool(row.precision), -row.speed))
 
 
 def _key(row: Row) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ModelError, OptionError
+from ..errors import ModelError
 from ..options import FitOptions
 from ..rewrite.rules.batch_size import MIN_STEPS_PER_EPOCH
 from .advice import advice
@@ -17,33 +17,16 @@ from .compiler import Cache, Compiler
 from .compiler.limits import SECONDS
 from .heads import Heads
 from .host import host_rate
-from .lower import PRECISIONS
 from .lower.unchanged import unchanged
 from .plan import Curve, HostRate, Plan, Progress, Row, best_of
+from .saved import question_of, read_or_make
 from .search import CurveSearch, default_sizes, interpolated
 from .steps import Steps
 from .sweep import Searched, Sweep
 from .targets import Target
 from .targets import target as target_named
 from .told import verdict
-
-TARGET = "v5e-1"
-"""What is planned for when nobody says."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a plan is to answer.
-
-    Attributes:
-        targets: The slices.
-        batch_sizes: Global batch sizes, or None to choose them.
-        precisions: ``"float32"``, ``"bfloat16"``, ``""`` for the model's own.
-    """
-
-    targets: tuple[Target, ...]
-    batch_sizes: tuple[int, ...] | None
-    precisions: tuple[str, ...]
+from .wanted import TARGET, Wanted, wanted_of
 
 
 def plan(
@@ -61,6 +44,7 @@ def plan(
     host: bool = True,
     progress: Callable[[Progress], Any] | None = None,
     compiler: Compiler | None = None,
+    saved: str | os.PathLike[str] | None = None,
     **keras_arguments: Any,
 ) -> Plan:
     """Return what the TPU compiler makes of training a model. Nothing is trained, and no TPU is needed.
@@ -74,7 +58,7 @@ def plan(
         y: Targets, with arrays and shapes only.
         target: A slice, several of them, or their names with commas between them: ``"v2-8,v5e-1"``.
         batch_sizes: Global batch sizes; chosen and searched when None.
-        precision: ``"float32"``, ``"bfloat16"``, both, or None for the model's own.
+        precision: ``"float32"``, ``"bfloat16"``, several, or ``"keep"`` or None for the model's own.
         yes: Go on when it takes longer than about two minutes of compiling.
         seconds: Time that one compile may take.
         memory_bytes: Memory that one compile may take; by default a share of what is free.
@@ -82,13 +66,15 @@ def plan(
         host: Measure for a moment how fast this machine prepares batches.
         progress: Called with a `Progress` whenever something is new, and twice a second.
         compiler: The compiler to ask; by default one of its own, with answers kept on disk.
+        saved: A file that holds the plan, to be read instead of asking the compiler. Where there is no such file yet,
+            the plan is made and written to it. Prints which of the two it was.
         **keras_arguments: Everything else ``model.fit`` takes; what concerns the step is heeded.
 
     Returns:
         The plan; after an interrupt or without `yes`, what was found so far, `Plan.complete` False.
 
     Raises:
-        OptionError: For an unknown target or precision, and batch sizes that are none.
+        OptionError: For an unknown target or precision, batch sizes that are none, and a saved plan of another question.
         DataError: For data that does not match the model, for text, and for what can be read only once.
         ModelError: For a model that was never compiled, and an operation that a TPU cannot run.
         CompilerError: When there is no compiler on this machine, and nothing of the plan is known from before.
@@ -100,6 +86,15 @@ def plan(
     begun = time.monotonic()
     wanted = wanted_of(target, batch_sizes, precision)
     arguments = _arguments(model, x, y, keras_arguments)
+    if saved is not None:
+        names = [one.name for one in wanted.targets]
+        question = question_of(model, arguments["x"], names, wanted.batch_sizes, wanted.precisions)
+        asked_for: dict[str, Any] = {"target": names, "batch_sizes": wanted.batch_sizes, "precision": precision}
+        how: dict[str, Any] = {"yes": yes, "seconds": seconds, "memory_bytes": memory_bytes, "compiler": compiler}
+        how |= {"advise": advise, "host": host, **keras_arguments}
+        return read_or_make(
+            saved, question, lambda teller: plan(model, x, y, **asked_for, **how, progress=progress or teller)
+        )
     with ExitStack() as stack:
         stack.enter_context(unchanged(model))
         asked = read(model, arguments, wanted.targets[0])
@@ -145,51 +140,6 @@ def plan(
         problems=(*_problems(sweep), *asked.remarks),
         most_rows=most,
     )
-
-
-def wanted_of(
-    target: str | Sequence[str], batch_sizes: int | Sequence[int] | None, precision: str | Sequence[str] | None
-) -> Wanted:
-    """Return what a plan is to answer.
-
-    Raises:
-        OptionError: For an unknown target or precision, and batch sizes that are none.
-
-    Example:
-        >>> [one.name for one in wanted_of("v2-8,v5litepod-1", 128, None).targets]
-        ['v2-8', 'v5e-1']
-    """
-    targets = tuple(dict.fromkeys(target_named(name) for name in _names(target)))
-    precisions = tuple(dict.fromkeys(_names(precision))) if precision is not None else ("",)
-    for one in precisions:
-        if one not in ("", *PRECISIONS):
-            raise OptionError(
-                f"There is no precision {one!r}.",
-                expected="float32, bfloat16, or both.",
-                type_next="--precision float32,bfloat16",
-            )
-    if not targets:
-        raise OptionError("No target was named.", type_next=f"--target {TARGET}")
-    return Wanted(targets, _sizes(batch_sizes), precisions or ("",))
-
-
-def _names(given: str | Sequence[str]) -> list[str]:
-    parts = given.split(",") if isinstance(given, str) else [part for one in given for part in str(one).split(",")]
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _sizes(given: int | Sequence[int] | None) -> tuple[int, ...] | None:
-    if given is None:
-        return None
-    sizes = [given] if not isinstance(given, Sequence) else list(given)
-    wrong = [size for size in sizes if isinstance(size, bool) or not hasattr(size, "__index__") or size < 1]
-    if wrong or not sizes:
-        raise OptionError(
-            f"A batch of {wrong[0] if wrong else 'no size'!r} rows cannot be planned.",
-            expected="positive whole numbers.",
-            type_next="--batch-sizes 128,512,2048",
-        )
-    return tuple(sorted({int(size) for size in sizes}))
 
 
 def _arguments(model: Any, x: Any, y: Any, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,9 @@ SPREAD = (0.25, 1.0, 4.0)
 FINENESS = 32
 """The largest batch is searched to within this part of it, but no finer than the devices' tiles."""
 GROWTH, LEAST_GROWTH, MOST_GROWTH = 16.0, 1.5, 1024.0
-MOST_PROBES = 14
+STRAIGHT_PROBES = 4
+"""Sizes that are tried along a straight line before the middle is tried too."""
+MOST_PROBES = 16
 """Sizes that are tried for the largest at most; what is left open then is said."""
 
 
@@ -172,10 +174,10 @@ class CurveSearch:
         if high - low <= step:
             return None
         expected = self._expected()
-        middle = (low + high) / 2
-        # Where the straight line does not close in, the middle does.
-        guess = middle if expected is None or self.probes % 3 == 2 else expected
-        size = _down(guess, step)
+        # Where the straight line has not closed in by now, the middle does.
+        bent = self.probes >= STRAIGHT_PROBES and self.probes % 2 == 1
+        guess = (low + high) / 2 if expected is None or bent else expected
+        size = _down(guess, granule(int(guess), self.devices))
         if size <= low:
             size = _down(low, step) + step
         return min(size, _below(high, step))

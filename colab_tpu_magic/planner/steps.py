@@ -8,7 +8,7 @@ from typing import Any
 
 from ..rewrite.rules.batch_size import TILE_ROWS
 from ..rewrite.text_pipeline import taking_numbers
-from .heads import Heads, head_key, head_of
+from .heads import Head, Heads, head_key, known_by_content
 from .lower import lower
 from .module import Lowered
 from .targets import Target
@@ -58,28 +58,49 @@ class Steps:
         self._passed_on = passed_on
         self._heads = heads
         self._fixed = fixed
-        self._witness: str | None = None
+        self._witness: Lowered | None = None
 
-    def known(self, case: Case) -> Lowered | None:
-        """Return the step if it was lowered before, without its module; None otherwise."""
+    def known(self, case: Case) -> Head | None:
+        """Return the step if it was lowered before, without its module; None otherwise.
+
+        Its layers have the names that they had then.
+        """
         return None if self._heads is None else self._heads.get(self._key(case))
 
-    def lowered(self, case: Case) -> Lowered:
-        """Return the step, and keep what is told of it.
+    def lowered(self, case: Case) -> Head:
+        """Return the step with its module, and keep what is told of it.
 
         Raises:
             DataError: As `lower` does.
             ModelError: As `lower` does.
         """
-        step = self._lower(case.target.devices, case.batch_size, case.precision)
+        step = known_by_content(self._lower(case.target.devices, case.batch_size, case.precision))
         if self._heads is not None:
-            self._heads.put(self._key(case), head_of(step))
+            self._heads.put(self._key(case), step)
         return step
 
-    def _key(self, case: Case) -> str:
+    def named_at(self, step: Head) -> Head:
+        """Return the step under whose names an answer is kept: the first that was compiled of its content.
+
+        Args:
+            step: A step that is compiled now, or was.
+        """
+        if self._heads is None:
+            return step
+        first = self._heads.get(step.digest()[:40])
+        if first is None:
+            self._heads.put(step.digest()[:40], step)
+        return first or step
+
+    @property
+    def witness(self) -> Lowered:
+        """The step that the model is known by."""
         if self._witness is None:
-            self._witness = self._lower(1, self._fixed or TILE_ROWS, "").digest()
-        return head_key(self._witness, case.target.devices, case.batch_size, case.precision)
+            self._witness = known_by_content(self._lower(1, self._fixed or TILE_ROWS, ""))
+        return self._witness
+
+    def _key(self, case: Case) -> str:
+        return head_key(self.witness.digest(), case.target.devices, case.batch_size, case.precision)
 
     def _lower(self, devices: int, batch_size: int, precision: str) -> Lowered:
         with taking_numbers(self.model):

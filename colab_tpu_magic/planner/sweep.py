@@ -12,7 +12,7 @@ from ..errors import DataError, ModelError
 from .asked import refusal_of
 from .compiler import Compiled, Compiler, CompilerError, Refused
 from .compiler.limits import SECONDS, default_memory_bytes, parallel_compiles
-from .module import Lowered
+from .heads import Head, renamed
 from .plan import PENDING, REFUSED, Progress, Row
 from .rows import row_of
 from .search import CurveSearch, Pace
@@ -78,7 +78,7 @@ class Sweep:
         """Search every curve to its end, or to the end of the time; an interrupt ends it with the rows so far."""
         workers = parallel_compiles()
         pool = ThreadPoolExecutor(workers, thread_name_prefix="tpu-plan")
-        running: dict[Future[Any], tuple[Searched, Case, Lowered]] = {}
+        running: dict[Future[Any], tuple[Searched, Case, Head]] = {}
         try:
             while True:
                 begun = time.monotonic()
@@ -132,7 +132,7 @@ class Sweep:
         places = {(curve.target.name, curve.precision): place for place, curve in enumerate(curves)}
         return tuple(sorted(self.rows.values(), key=lambda row: (places[row.target, row.precision], row.batch_size)))
 
-    def _next(self, curves: Sequence[Searched], running: dict[Any, Any]) -> tuple[Searched, Case, Lowered] | None:
+    def _next(self, curves: Sequence[Searched], running: dict[Any, Any]) -> tuple[Searched, Case, Head] | None:
         """Return the next step that must be compiled; what is known already is taken on the way."""
         for curve in curves:
             while (size := curve.search.next()) is not None:
@@ -161,12 +161,12 @@ class Sweep:
                 return curve, case, lowered
         return None
 
-    def _known(self, case: Case) -> tuple[Lowered, Compiled | Refused | None]:
+    def _known(self, case: Case) -> tuple[Head, Compiled | Refused | None]:
         head = self.steps.known(case)
         lowered = head if head is not None else self.steps.lowered(case)
         return lowered, self.compiler.cached(lowered, case.target)
 
-    def _affordable(self, curve: Searched, lowered: Lowered, curves: Sequence[Searched]) -> bool:
+    def _affordable(self, curve: Searched, lowered: Head, curves: Sequence[Searched]) -> bool:
         """Return whether a compile may begin; where not, note what all that is left would take."""
         each = self.pace.each(len(lowered.artifact))
         if self.yes or self.compiling + each <= FREE_SECONDS:
@@ -174,14 +174,17 @@ class Sweep:
         self.left_out += each * (1 + max(0, curve.search.remaining - 1))
         return False
 
-    def _compile(self, case: Case, lowered: Lowered, workers: int) -> Compiled | Refused:
+    def _compile(self, case: Case, lowered: Head, workers: int) -> Compiled | Refused:
         memory = self.memory_bytes or default_memory_bytes() // workers
         return self.compiler.compile(lowered, case.target, seconds=self.seconds, memory_bytes=memory)
 
-    def _take(self, curve: Searched, case: Case, lowered: Lowered, answer: Compiled | Refused, cached: bool) -> None:
+    def _take(self, curve: Searched, case: Case, lowered: Head, answer: Compiled | Refused, cached: bool) -> None:
         if isinstance(answer, Compiled):
             self.versions = f"jax {answer.jax}, libtpu {answer.libtpu}"
-        row = row_of(lowered, answer, case.target, cached)
+        # What is known may have been compiled of the same model under other names.
+        named = self.steps.named_at(lowered)
+        row = row_of(named, answer, case.target, cached)
+        row = replace(row, layers=renamed(row.layers, named, self.steps.witness))
         probe = case.batch_size not in curve.search.sizes
         row = replace(row, batch_size=case.batch_size, precision=case.precision, probe=probe)
         self.pace = self.pace.but(row)
@@ -193,10 +196,11 @@ class Sweep:
         self.rows[_key(curve, case)] = row
         curve.search.tell(row)
 
-    def _tell(self, curves: Sequence[Searched], running: dict[Any, tuple[Searched, Case, Lowered]]) -> None:
+    def _tell(self, curves: Sequence[Searched], running: dict[Any, tuple[Searched, Case, Head]]) -> None:
         cases = [case for _, case, _ in running.values()]
         waiting = next((curve for curve in curves if not curve.search.done), None)
-        coming = f"{waiting.target.name}: {waiting.search.remaining} more" if waiting else ""
+        left = waiting.search.remaining if waiting else 0
+        coming = f"{waiting.target.name}: {left} more" if waiting and left else ""
         self.progress(self._progress(curves, "compiling " + "; ".join(case.text for case in cases), coming))
 
     def _progress(self, curves: Sequence[Searched], stage: str, coming: str) -> Progress:

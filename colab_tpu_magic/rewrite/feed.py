@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,6 +17,7 @@ from .waits import Waits
 PREFETCH = 3
 MOST_REPLAYED = 2
 MOST_SHAPES = 100
+CLOSING_SECONDS = 2.0
 
 
 @dataclass
@@ -67,29 +69,49 @@ class Feed:
     _replay: list[Batch] = field(default_factory=list)
     _single: Iterator[Batch] | None = None
     _running: Generator[Batch] | None = None
+    _ended: threading.Event | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         """Return a fresh iterator over the batches."""
-        self._running = self._batches()
-        return self._running
+        return self._begun(self._batches())
 
     def blocks(self) -> Iterator[Batch]:
         """Return a fresh iterator over blocks of batches, ``(block, rows, ...)``; the last may be smaller."""
-        self._running = self._batches(in_blocks=True)
-        return self._running
+        return self._begun(self._batches(in_blocks=True))
+
+    def _begun(self, batches: Generator[Batch]) -> Iterator[Batch]:
+        """Remember a pass, and end the threads of the one before, which Keras leaves when it only looked at a batch."""
+        if self._running is not None and self._ended is not None:
+            self._ended.set()
+            try:
+                self._running.close()
+            except ValueError:  # a thread of tf.data is inside it, and ends it when it looks at the event
+                pass
+        self._running, self._ended = batches, None
+        return batches
 
     def close(self) -> None:
         """End the threads that read ahead, also where an error still holds the iterator."""
-        if self._running is not None:
+        if self._running is None:
+            return
+        until = time.monotonic() + CLOSING_SECONDS
+        if self._ended is not None:
+            self._ended.set()
+        while True:
             try:
-                self._running.close()
-            except ValueError:  # a thread of tf.data is inside it, and lets go of it by itself
-                pass
+                return self._running.close()
+            except (
+                ValueError
+            ):  # a thread of tf.data is inside it, and lets go of it: of the user's code when that returns
+                if self._ended is None or time.monotonic() > until:
+                    return
+                time.sleep(0.002)
 
     def _batches(self, in_blocks: bool = False) -> Generator[Batch]:
         """Yield the batches; keep what the data raised."""
         self.batches_given, self.last = 0, None
         batches = self._once() if self.once else self._ahead(in_blocks)
+        ended = self._ended
         if self.look_ahead:
             batches = self._knowing_the_last(batches)
         if self.waits.handing:
@@ -101,7 +123,11 @@ class Feed:
                     self.shapes.add(shape_of(batch, in_blocks))
                 yield batch
                 del batch  # or it would live on while the next is made
+                if ended is not None and ended.is_set():
+                    break
         except (Exception, KeyboardInterrupt) as error:
+            if ended is not None and ended.is_set():  # nobody reads this pass any more
+                return
             self.error = error
             if not self.hold_errors:
                 raise
@@ -138,7 +164,10 @@ class Feed:
         if not isinstance(batches, Gathered):
             return batches
         batches.block = self.block if in_blocks else 0
-        return prefetched(batches, self.prefetch, threading.Event()) if self.prefetch else batches
+        if not self.prefetch:
+            return batches
+        self._ended = threading.Event()
+        return prefetched(batches, self.prefetch, self._ended)
 
     def _once(self) -> Iterator[Batch]:
         """Read a source that cannot be rewound; a first batch, read to learn shapes, comes again."""

@@ -19,7 +19,7 @@ PIECE_BYTES = 1 << 18
 # Small batches are gathered several in one go, as many as fit a piece.
 MOST_AT_ONCE = 32
 # Where a backend takes several batches at a time, because handing it one costs more than gathering a small one.
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)

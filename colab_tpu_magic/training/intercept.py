@@ -141,9 +141,10 @@ class Interceptor:
         arguments = arguments_of(keras_fit, model, args, kwargs)
         # Before the data is read: of text, the layer that reads it is the thing to name.
         refuse_what_cannot_move(model, self.runtime, self._replicas, self._cuts)
+        options = self._planned(model, arguments)
         request = read_fit(model, arguments)
         self.calls += 1
-        prepared = prepare(request, self.runtime, self.options, self._shuffle_seed())
+        prepared = prepare(request, self.runtime, options, self._shuffle_seed())
         run = new_run(prepared, self.runtime)
         run.recipe = recipe_of(prepared, self.runtime, self.options, arguments)
         self.runs.append(run)
@@ -153,6 +154,16 @@ class Interceptor:
         view = self.make_view(run, request.verbose)
         with taking_numbers(model, self._kept):
             return run_fit(prepared, self.runtime, run, view, keras_fit)
+
+    def _planned(self, model: Any, arguments: dict[str, Any]) -> FitOptions:
+        """Return the options of a fit: with ``--plan``, what the TPU compiler's plan recommends is filled in."""
+        if self.options.plan is None:
+            return self.options
+        from IPython import get_ipython
+
+        from ..plans import planned_options
+
+        return planned_options(model, arguments, self.runtime, self.options, get_ipython())
 
     def evaluate(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Run one `evaluate`, every row counted once."""

@@ -37,7 +37,7 @@ def test_dataset_trains_evaluates_and_predicts_exactly(make):
     x, y = rows()
     model = dense()
     with training() as cell:
-        history = model.fit(make(), epochs=3, validation_data=make()).history
+        history = model.fit(make(), epochs=2, validation_data=make()).history
         there = model.evaluate(make(), verbose=0)
         predicted = model.predict(make(), verbose=0)
     assert history["loss"][-1] < history["loss"][0]
@@ -83,7 +83,7 @@ def test_dict_inputs_and_class_weights():
     model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
     data = {"left": x[:, :10], "right": x[:, 10:]}
     with training():
-        history = model.fit(data, y, epochs=4, class_weight={0: 1.0, 1: 3.0}, validation_data=(data, y)).history
+        history = model.fit(data, y, epochs=2, class_weight={0: 1.0, 1: 3.0}, validation_data=(data, y)).history
         assert model.predict(data, verbose=0).shape == (1003, 2)
     assert history["val_accuracy"][-1] > history["val_accuracy"][0] - 0.05
 

@@ -75,10 +75,12 @@ def test_articles_own_cells_train_one_after_the_other(shell, digits, capsys):
         assert ONLY_PREPARES in told
         assert ("brought up to date" in told) is (cell is not ARTICLE[0])
     assert shell.user_ns["tpu_model"] is model
-    history = shell.run_cell_magic("tpu_fit", "--quiet", TRAINING)
-    run = session.last_run
-    assert (run.status, run.steps_per_epoch, run.step, run.global_batch_size) == ("completed", 60, 600, 1024)
-    assert history.history["acc"][-1] > 0.97
+    # The lesson with these cells trains them to the end on JAX, so that 2 of the 10 epochs do here.
+    short = ENGINE.backend == "jax"
+    history = shell.run_cell_magic("tpu_fit", "--quiet --epochs 2" if short else "--quiet", TRAINING)
+    run, steps = session.last_run, 120 if short else 600
+    assert (run.status, run.steps_per_epoch, run.step, run.global_batch_size) == ("completed", 60, steps, 1024)
+    assert history.history["acc"][-1] > (0.9 if short else 0.97)
 
 
 def test_generator_function_gives_a_pass_for_each_epoch_and_is_no_old_code(old_shell, capsys):

@@ -221,3 +221,8 @@ def test_text_that_was_made_numbers_outside_of_the_step_is_refused_with_the_line
 def test_batches_of_rows_alike_in_length_are_refused_with_the_line_to_type():
     with pytest.raises(ExportError, match=r"rows of alike length[\s\S]*shuffle=False"):
         text_of("model.fit(data, data)", alike=True)
+
+
+def test_a_function_that_reads_files_is_refused_with_the_line_to_type():
+    with pytest.raises(ExportError, match=r"a function that reads files[\s\S]*data = make\(\); model.fit\(data"):
+        text_of("model.fit(make)", data=replace(IMAGES, call="()"))

@@ -56,10 +56,10 @@ def jax_kernel() -> Iterator[Kernel]:
     yield from with_runtime("jax")
 
 
-@pytest.fixture(params=["jax", "tensorflow"])
-def either_kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
-    """The same, once for each backend, in a kernel of its own."""
-    yield from with_runtime(request.param)
+@pytest.fixture(scope="module")
+def tensorflow_kernel() -> Iterator[Kernel]:
+    """The same on TensorFlow."""
+    yield from with_runtime("tensorflow")
 
 
 def displayed_value(result: CellResult) -> str | None:
@@ -202,8 +202,9 @@ def test_plain_cells_are_plain_again_after_the_cell(jax_kernel):
     assert jax_kernel.value("len(tpu.runs) == runs, keras.Model.fit.__module__.partition('.')[0]") == "(True, 'keras')"
 
 
-def test_interrupt_in_the_middle_of_a_fit_keeps_what_was_learned(either_kernel):
-    kernel = either_kernel
+@pytest.mark.parametrize("backend", ["jax", "tensorflow"])
+def test_interrupt_in_the_middle_of_a_fit_keeps_what_was_learned(request, backend):
+    kernel = request.getfixturevalue(f"{backend}_kernel")
     result, interrupted = CellResult(), False
     for message in kernel.start(LONG_FIT, timeout=120):
         result.take(message)

@@ -28,21 +28,9 @@ history = model.fit(x, y, batch_size=32, epochs=5, validation_data=(xt, yt))
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", ["--simulate v2-8", "--simulate 2 --backend tensorflow"], ids=["jax", "tensorflow"])
-def test_tf_keras_cell_runs_unchanged_and_has_the_four_usual_series(kernel, options):
-    kernel.run("%load_ext colab_tpu_magic")
-    assert "Training on: " in kernel.run(f"%tpu_connect {options}").text
-    kernel.run(DIGITS)
-    cell = kernel.run(TF_KERAS_CELL)
-    assert "<svg" in cell.html and "Training completed" in cell.html
-    assert sorted(eval(kernel.value("list(history.history)"))) == ["accuracy", "loss", "val_accuracy", "val_loss"]
-    assert eval(kernel.value("[len(v) for v in history.history.values()]")) == [5] * 4
-    assert float(kernel.value("float(history.history['val_accuracy'][-1])")) > 0.8
-    assert eval(kernel.value("model.predict(xt[:5], verbose=0).shape")) == (5, 10)
-
-
-def test_connecting_again_keeps_what_was_trained(kernel):
+# The tests on JAX have a kernel together, in which the first one connects for the first time.
+def test_connecting_again_keeps_what_was_trained(shared_kernel):
+    kernel = shared_kernel
     kernel.run("%load_ext colab_tpu_magic")
     first = kernel.run("%tpu_connect")
     assert "this machine's CPU" in first.text and "%tpu_connect --simulate v2-8" in first.text
@@ -57,7 +45,8 @@ def test_connecting_again_keeps_what_was_trained(kernel):
     assert kernel.value("model.predict(x[:3], verbose=0).shape") == "(3, 1)"
 
 
-def test_too_many_replicas_for_this_process_and_the_other_backend_say_what_to_type(kernel):
+def test_too_many_replicas_for_this_process_and_the_other_backend_say_what_to_type(shared_kernel):
+    kernel = shared_kernel
     kernel.run("%load_ext colab_tpu_magic\n%tpu_connect --simulate v2-8")
     more = kernel.run("%tpu_connect --simulate 16", check=False)
     assert more.stderr.startswith("UsageError: JAX was started with 8 CPU devices")
@@ -65,6 +54,25 @@ def test_too_many_replicas_for_this_process_and_the_other_backend_say_what_to_ty
     other = kernel.run("%tpu_connect --backend tensorflow", check=False)
     assert "%tpu_connect --restart --backend tensorflow" in other.stderr
     assert "Traceback" not in more.stderr + other.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "which"),
+    [("--simulate v2-8", "shared_kernel"), ("--simulate 2 --backend tensorflow", "kernel")],
+    ids=["jax", "tensorflow"],
+)
+def test_tf_keras_cell_runs_unchanged_and_has_the_four_usual_series(request, options, which):
+    kernel = request.getfixturevalue(which)
+    kernel.run("%load_ext colab_tpu_magic")
+    assert "Training on: " in kernel.run(f"%tpu_connect {options}").text
+    kernel.run(DIGITS)
+    cell = kernel.run(TF_KERAS_CELL)
+    assert "<svg" in cell.html and "Training completed" in cell.html
+    assert sorted(eval(kernel.value("list(history.history)"))) == ["accuracy", "loss", "val_accuracy", "val_loss"]
+    assert eval(kernel.value("[len(v) for v in history.history.values()]")) == [5] * 4
+    assert float(kernel.value("float(history.history['val_accuracy'][-1])")) > 0.8
+    assert eval(kernel.value("model.predict(xt[:5], verbose=0).shape")) == (5, 10)
 
 
 def test_restart_ends_the_kernel_and_says_what_to_type_in_the_new_one(kernel):

@@ -13,6 +13,7 @@ GIB = 2**30
 
 def row(batch_size: int = 1024, rate: float = 1000.0, **values: Any) -> Row:
     """Return a row that fits v5e-1, with a rate in examples per second."""
+    slow = batch_size / rate if rate else 0.0
     told: dict[str, Any] = {
         "target": "v5e-1",
         "batch_size": batch_size,
@@ -21,9 +22,9 @@ def row(batch_size: int = 1024, rate: float = 1000.0, **values: Any) -> Row:
         "memory": MemoryParts(100, 200, 10, 90, 590, 10),
         "needed_bytes": 1000,
         "allowed_bytes": 16 * GIB,
-        "step_seconds": (batch_size / rate / 1.25, batch_size / rate),
+        "step_seconds": (slow / 1.25, slow),
         "examples_per_second": (rate, rate * 1.25),
-        "device_seconds": batch_size / rate / 1.25,
+        "device_seconds": slow / 1.25,
         "layers": (LayerShare("block4", 0.3, 0.41), LayerShare("block1", 0.1, 0.1)),
         "compile_seconds": 8.0,
     }
@@ -44,8 +45,8 @@ def lowered(batch_size: int = 1024, devices: int = 8, **values: Any) -> Lowered:
         Argument("count", STATE, (), "int32"),
         Argument("x", BATCH, (batch_size, 20), "float32", sharded=True),
     )
-    told: dict[str, Any] = {"flops": 1e9, "batch_size": batch_size, "backend": "jax", "optimizer": "adam"}
-    return Lowered(b"module", devices, arguments, ("a", "b"), **{**told, **values})
+    told: dict[str, Any] = {"flops": 1e9, "batch_size": batch_size, "layers": ("a", "b"), "optimizer": "adam"}
+    return Lowered(b"module", devices, arguments, **{**told, **values})
 
 
 COSTS = (

@@ -210,3 +210,34 @@ def test_a_feed_that_looks_ahead_knows_its_last_batch_when_it_gives_it():
         feed.end_before(2)
         with pytest.raises(StopIteration):
             feed.end_before(3)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_threads_end_also_where_a_thread_of_tensorflow_has_the_iterator(inside):
+    before = set(threading.enumerate())
+    feed = training_feed(ArraySource((np.zeros((64, 4), "float32"),), 64), 8, True, 0, True, 3)
+    feed.waits.handing = True
+    blocks = feed.blocks()
+    next(blocks)
+    if inside:
+        threading.Thread(target=list, args=(blocks,), daemon=True).start()
+    feed.close()
+    deadline = time.monotonic() + 5
+    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not set(threading.enumerate()) - before
+
+
+def test_a_pass_that_was_left_ends_its_threads_when_the_next_begins():
+    before = set(threading.enumerate())
+    feed = training_feed(ArraySource((np.zeros((64, 4), "float32"),), 64), 8, True, 0, True, 3)
+    feed.waits.handing = True
+    left, second = feed.blocks(), None
+    next(left)
+    second = feed.blocks()
+    assert next(second)[0].shape[1:] == (8, 4)
+    deadline = time.monotonic() + 5
+    while len(set(threading.enumerate()) - before) > 1 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(set(threading.enumerate()) - before) == 1
+    feed.close()

@@ -253,7 +253,7 @@ def test_blocks_hold_batches_of_one_size_and_the_last_is_smaller(read):
     np.testing.assert_array_equal(blocks[1][0], x[np.stack(rows[3:6])])
 
 
-@pytest.mark.parametrize(("width", "block"), [(7, 32), (1024, 10), (16 * 1024, 1)])
+@pytest.mark.parametrize(("width", "block"), [(7, 32), (16 * 1024, 2), (64 * 1024, 1)])
 def test_a_block_has_as_many_batches_as_pay_and_at_least_one(width, block):
     x, y = numbered(width=width)
     assert block_of(ArraySource((x, y), ROWS), 100) == block
@@ -274,20 +274,29 @@ def test_a_feed_counts_the_batches_of_its_blocks():
     blocks.close()
 
 
-@pytest.mark.parametrize("width", [7, 1024, 16 * 1024], ids=["32 a block", "10 a block", "one by one"])
-def test_batches_that_tensorflow_took_without_a_copy_and_keeps_never_change(width):
+@pytest.mark.parametrize(("width", "batches"), [(7, 70), (16 * 1024, 10), (80 * 1024, 6)], ids=["32", "4", "1 a block"])
+def test_batches_that_tensorflow_took_without_a_copy_and_keeps_never_change(width, batches):
     tf = pytest.importorskip("tensorflow")
     from colab_tpu_magic.backends.feed_adapter import FeedAdapter
 
     x, y = numbered(width=width)
     feed = training_feed(array_source(x, y), 64, True, 0, True, 3)
     feed.waits.handing = True
-    expected = list(islice(index_batches(ROWS, 64, True, 0), 40))
+    expected = list(islice(index_batches(ROWS, 64, True, 0), batches))
     dataset = FeedAdapter(feed).get_tf_dataset()
     assert dataset.element_spec[0].shape == (64, width)
-    kept = list(dataset.take(40))
+    kept = list(dataset.take(batches))
     for (images, labels), index in zip(kept, expected, strict=True):
         assert isinstance(images, tf.Tensor)
         np.testing.assert_array_equal(labels.numpy(), index)
         np.testing.assert_array_equal(images.numpy(), x[index])
     tf.debugging.assert_equal(kept[0][0] + 1, x[expected[0]] + 1)
+
+
+def test_tensorflow_starts_no_thread_to_tune_a_pipeline_that_has_nothing_to_tune():
+    pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    feed = training_feed(array_source(*numbered()), 100, True, 0, True, 3)
+    # An iterator waits for that thread when it ends, and the thread sleeps for up to a minute.
+    assert FeedAdapter(feed).get_tf_dataset().options().autotune.enabled is False

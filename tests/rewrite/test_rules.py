@@ -83,7 +83,13 @@ def test_steps_in_one_dispatch_divide_the_epoch_and_leave_ten_dispatches(steps, 
 
 @pytest.mark.parametrize(
     ("backend", "replicas", "steps", "chosen"),
-    [("tensorflow", 1, 640, 32), ("tensorflow", 8, 640, 32), ("jax", 1, 640, 8), ("jax", 1, 63, 3), ("jax", 8, 640, 1)],
+    [
+        ("tensorflow", 1, 640, 32),
+        ("tensorflow", 8, 640, 32),
+        ("jax", 1, 640, 16),
+        ("jax", 1, 63, 3),
+        ("jax", 8, 640, 1),
+    ],
 )
 def test_jax_sends_few_steps_at_once_and_on_one_device_only(backend, replicas, steps, chosen):
     assert auto_steps(steps, most_steps(backend, replicas)) == chosen

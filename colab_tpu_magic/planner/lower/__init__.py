@@ -7,6 +7,7 @@ built is built for the trace, and is not built again after it.
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -63,6 +64,7 @@ def lower(
     if precision not in PRECISIONS:
         raise OptionError(f"There is no precision {precision!r}.", expected="float32 or bfloat16, or None.")
     backend = _backend(keras.backend.backend())
+    whole = all(one.built for one in (model, model.optimizer) if one is not None)
     with unchanged(model), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         specs = batch_specs(model, x, y, sample_weight, batch_size, devices, (kwargs or {}).get("class_weight"))
@@ -72,6 +74,8 @@ def lower(
             set_precision(model, precision)  # also of layers that were only made now
             step = backend.trace(model, specs)
         layers, optimizer = layer_paths(model), getattr(model.optimizer, "name", "")
+    if not whole:  # what was made for the trace is in cycles of references, which may wait long for Python
+        gc.collect()
     artifact, flops, uncounted = laid_out(step.text, step.arguments, step.aliases, devices)
     arguments = tuple(replace(one, donated=place in step.aliases) for place, one in enumerate(step.arguments))
     return Lowered(

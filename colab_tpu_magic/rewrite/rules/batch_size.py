@@ -49,7 +49,8 @@ class BatchSize(Rule):
             )
         if isinstance(options.batch_size, int):
             chosen = _asked_for(options.batch_size, prepared)
-            return self._with(prepared, chosen, "You asked for this batch size.")
+            why = getattr(options, "because", "") or "You asked for this batch size."
+            return self._with(prepared, chosen, why)
         user = request.batch_size if rows is None or request.steps_per_epoch else min(request.batch_size, rows)
         chosen = round_up(user, prepared.replicas)
         if options.batch_size == "auto":

@@ -38,4 +38,7 @@ class Precision(Rule):
         if computing == [options.precision]:
             return prepared
         before = ", ".join(computing) or "float32"
-        return prepared.but(self.change(before, f"{options.precision} arithmetic"), precision=options.precision)
+        because = getattr(options, "because", "")  # of a plan: then keep is what was given already
+        switch = "--no precision" if because else ""
+        change = self.change(before, f"{options.precision} arithmetic", because, switch)
+        return prepared.but(change, precision=options.precision)

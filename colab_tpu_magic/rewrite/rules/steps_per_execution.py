@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ...options import FitOptions
 
 MOST_STEPS = 32
-# Keras on JAX loops on the host (keras 3.10 to 3.15): eight steps save most of what is to be saved, and Stop waits for
+# Keras on JAX loops on the host (keras 3.10 to 3.15): 16 steps save what is to be saved, and Stop waits for
 # no more than those. On eight simulated replicas there was nothing to save.
-MOST_STEPS_ON_JAX = 8
+MOST_STEPS_ON_JAX = 16
 FEWEST_DISPATCHES = 10
 
 
 class StepsPerExecution(Rule):
-    """Run several steps per dispatch: up to 32 on TensorFlow, up to eight on JAX with one device."""
+    """Run several steps per dispatch: up to 32 on TensorFlow, up to 16 on JAX with one device."""
 
     id = "steps-per-execution"
     title = "Steps per execution"
