@@ -55,10 +55,10 @@ class FeedAdapter(DataAdapter):
         if self.feed.block > 1:
             # A call of Python costs more than gathering a small batch. Unlike `unbatch`, slices are no copies.
             blocks = keras.tree.map_structure(lambda spec: tf.TensorSpec([None, *spec.shape], spec.dtype), signature)
-            dataset = python_dataset(lambda: map(tuples, self.feed.blocks()), blocks)
+            dataset = python_dataset(lambda: map(tuples, self.feed.blocks()), blocks, given_away=True)
             dataset = dataset.flat_map(lambda *block: tf.data.Dataset.from_tensor_slices(block))
         else:
-            dataset = python_dataset(lambda: map(tuples, self.feed), signature)
+            dataset = python_dataset(lambda: map(tuples, self.feed), signature, given_away=self.feed.block > 0)
         options = tf.data.Options()
         options.experimental_optimization.inject_prefetch = False  # there is one, and another would hold a batch more
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF

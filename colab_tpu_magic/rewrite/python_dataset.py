@@ -18,20 +18,23 @@ import tensorflow as tf
 MOST_PASSES = 8
 
 
-def python_dataset(make: Callable[[], Iterator[Any]], specs: Any) -> tf.data.Dataset:
+def python_dataset(make: Callable[[], Iterator[Any]], specs: Any, given_away: bool = False) -> tf.data.Dataset:
     """Return a dataset over what an iterator gives; each pass over it makes a new one.
 
     Args:
         make: Returns a fresh iterator over trees of NumPy arrays; what it raises ends the pass.
         specs: The same tree of ``tf.TensorSpec``; None in a shape is an axis of any length.
+        given_away: Whether TensorFlow may have the arrays' memory. It takes an array that begins at a multiple of 64
+            as it is and may compute in place: a loss changed the user's own targets (tensorflow 2.21, November 2026).
+            So others are copied.
 
     Returns:
-        A dataset that takes aligned arrays without a copy. Of passes at the same time the last eight go on.
+        A dataset. Of passes at the same time the last eight go on.
 
     Raises:
         tf.errors.InvalidArgumentError: When it is read and an array does not fit its spec.
     """
-    reader = _Reader(make, keras.tree.flatten(specs))
+    reader = _Reader(make, keras.tree.flatten(specs), given_away)
 
     def element(run: Any) -> tuple[Any, ...]:
         there, *arrays = tf.numpy_function(reader.next, [run], reader.dtypes)
@@ -51,8 +54,9 @@ def python_dataset(make: Callable[[], Iterator[Any]], specs: Any) -> tf.data.Dat
 class _Reader:
     """Open passes and read them; TensorFlow knows a pass by its number."""
 
-    def __init__(self, make: Callable[[], Iterator[Any]], specs: list[Any]) -> None:
+    def __init__(self, make: Callable[[], Iterator[Any]], specs: list[Any], given_away: bool) -> None:
         self.specs = specs
+        self._given_away = given_away
         self.dtypes = [tf.bool, *(spec.dtype for spec in specs)]
         self._make = make
         self._passes: dict[int, Iterator[Any]] = {}
@@ -78,7 +82,7 @@ class _Reader:
         found = [(array.shape, array.dtype) for array in arrays]
         if found != self._fitting:
             self._check(found)
-        return [np.True_, *arrays]
+        return [np.True_, *(arrays if self._given_away else map(np.array, arrays))]
 
     def _check(self, found: list[Any]) -> None:
         for (shape, dtype), spec in zip(found, self.specs, strict=True):

@@ -212,3 +212,29 @@ def test_model_that_is_compiled_by_xla_is_evaluated_and_predicts_on_replicas():
         assert model.evaluate(x, y, verbose=0) == pytest.approx(expected, rel=1e-5)
         np.testing.assert_allclose(model.predict(x, verbose=0), answers, rtol=1e-5)
     assert model.jit_compile is True
+
+
+def aligned(array):
+    """Return a copy that begins at a multiple of 64, as about one array in four does."""
+    memory = np.empty(array.nbytes + 64, "uint8")
+    start = -memory.ctypes.data % 64
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def test_the_users_arrays_are_never_written_to():
+    random = np.random.default_rng(3)
+    x, y = (
+        aligned(random.normal(size=(96, 6)).astype("float32")),
+        aligned(random.normal(size=(96, 1)).astype("float32")),
+    )
+    before = x.copy(), y.copy()
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mae"])
+    with training(batch_size="keep"):
+        model.fit(x, y, batch_size=32, epochs=2, shuffle=False, validation_data=(x, y))
+        model.evaluate(x, y, batch_size=32)
+        model.predict(x, batch_size=32)
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])

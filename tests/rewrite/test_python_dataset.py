@@ -89,3 +89,19 @@ list(python_dataset(lambda: iter([(np.ones(4, "float32"),)]), (tf.TensorSpec((4,
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "Memory patch" not in done.stderr
+
+
+def aligned(size):
+    memory = np.empty(4 * size + 64, "uint8")
+    start = -memory.ctypes.data % 64
+    return memory[start : start + 4 * size].view("float32")
+
+
+@pytest.mark.parametrize("given_away", [False, True])
+def test_memory_is_tensorflows_only_where_it_is_given_away(given_away):
+    array = aligned(1024)
+    array[:] = 3
+    dataset = python_dataset(lambda: iter([(array,)]), (tf.TensorSpec((1024,), "float32"),), given_away)
+    ((batch,),) = list(dataset)
+    array[:] = 4
+    assert set(batch.numpy().tolist()) == ({4.0} if given_away else {3.0})
