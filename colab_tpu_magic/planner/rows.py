@@ -134,10 +134,14 @@ def size_text(size: float) -> str:
 
 
 def _bound(mxu: float, hbm: float) -> str:
-    """Return which of two rates holds a step up, given what part of each peak it reaches."""
-    if max(mxu, hbm) < BOUND:
-        return "neither"
-    return "MXU" if mxu >= hbm else "HBM"
+    """Return which of two rates holds a step up, given what part of each peak it reaches.
+
+    The MXU's is counted and HBM's is a model, which has more in it than goes there where results stay on the core: so
+    the MXU is looked at first.
+    """
+    if mxu >= BOUND:
+        return "MXU"
+    return "HBM" if hbm >= BOUND else "neither"
 
 
 def _unread(answer: Compiled) -> tuple[str, ...]:

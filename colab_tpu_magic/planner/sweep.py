@@ -54,6 +54,7 @@ class Sweep:
         left_out: Seconds that what was not compiled for want of `yes` is expected to take.
         interrupted: Whether an interrupt ended it.
         errors: What steps could not be lowered for, or the compiler was not to be had for.
+        missing: The compiler's refusal that every other step would get too, once there is one.
         versions: Of jax and libtpu, once something is known.
         begun: When the plan began, on the monotonic clock.
         compiling: Seconds in which something was compiled.
@@ -70,6 +71,7 @@ class Sweep:
     left_out: float = 0.0
     interrupted: bool = False
     errors: list[Exception] = field(default_factory=list)
+    missing: Refused | None = None
     versions: str = ""
     begun: float = field(default_factory=time.monotonic)
     compiling: float = 0.0
@@ -137,6 +139,10 @@ class Sweep:
         for curve in curves:
             while (size := curve.search.next()) is not None:
                 case = Case(curve.target, size, curve.precision)
+                if self.missing is not None and self.steps.known(case) is None:
+                    row = Row(case.target.name, size, case.precision, REFUSED, self.missing.message)
+                    self._put(curve, case, replace(row, devices=case.target.devices))
+                    continue
                 try:
                     lowered, answer = self._known(case)
                     if answer is None and not lowered.artifact:
@@ -190,6 +196,7 @@ class Sweep:
         self.pace = self.pace.but(row)
         self._put(curve, case, row)
         if isinstance(answer, Refused) and answer.kind in ENDING:
+            self.missing = answer
             self.errors.append(CompilerError(answer.kind, answer.message))
 
     def _put(self, curve: Searched, case: Case, row: Row) -> None:

@@ -115,9 +115,17 @@ def table(plan: Plan) -> str:
 
 
 def host_text(host: HostRate) -> str:
-    """Return the host's rate in a sentence."""
-    enough = {True: " That is enough.", False: " That is less than the estimate: the TPU would wait.", None: ""}
-    return f"This machine prepares {rounded(host.examples_per_second)} examples/s ({host.how}).{enough[host.enough]}"
+    """Say in a sentence how fast this machine prepares the data, and whether that is enough."""
+    enough = {
+        None: "",
+        True: " That is enough.",
+        False: " That is less than the TPU would take: it would wait for data.",
+    }
+    how = f" ({host.how.rstrip('.')})" if host.how else ""
+    return (
+        f"This machine prepares {rounded(host.examples_per_second)} examples/s{how}. "
+        f"Measured here, and in no figure above.{enough[host.enough]}"
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -197,7 +205,8 @@ def explained(plan: Plan) -> str:
         "FLOPs: all dot products and convolutions of the lowered step, forward and backward, over all devices; loops"
         " counted as often as they run. MXU: these, divided by the peak bfloat16 rate and the lower end of the step.",
         "HBM traffic, a model: what the step is given is read once, every instruction's result is written and read once."
-        f" Bound: the rate, MXU's or HBM's, that reaches more of its peak, where it is {BOUND:.0%} or more.",
+        f" Bound: the MXU where it reaches {BOUND:.0%} of its peak, else HBM where by that model it does; results that stay"
+        " on the core are in the model too, so HBM is told too often rather than too seldom.",
         "Layers: cycles by the names of operations; what the compiler fuses is counted where its last part comes from.",
         "Between compiled sizes the curve is interpolated: the time of a step is taken to grow in a straight line.",
         "Advice: each change was compiled; its gain is the smaller of those of both ends.",

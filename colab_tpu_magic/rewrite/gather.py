@@ -139,8 +139,13 @@ class Gathered:
 
 
 def block_of(source: ArraySource, rows: int) -> int:
-    """Return how many batches of so many rows to give at a time, where batches can be given as blocks."""
+    """Return how many batches of so many rows to give at a time, where batches can be given as blocks.
+
+    Rows that are made when they are asked for come one batch at a time: the first step would wait for a whole block.
+    """
     gathered = Gathered(source, iter(()))
+    if not all(isinstance(leaf.array, np.ndarray) for leaf in gathered.leaves):
+        return 1
     return max(1, min(BLOCK_BYTES // max(1, gathered.bytes_of(rows)), MOST_AT_ONCE))
 
 

@@ -401,8 +401,14 @@ def test_without_a_compiler_what_is_known_is_told_and_the_rest_refused(
     known = tpu.plan(small(), *data(), target="v2-8", batch_sizes=[64, 4096], advise=False, host=False)
     assert [row.status for row in known.rows] == ["fits", "refused"]
     assert "TPU_MAGIC_COMPILER_PYTHON" in known.rows[1].reason
+    stages: list[str] = []
     with pytest.raises(CompilerError, match="TPU_MAGIC_COMPILER_PYTHON"):
-        tpu.plan(small(), *data(), target="v2-8", batch_sizes=[4096])
+        tpu.plan(
+            small(), *data(), target="v2-8", batch_sizes=[4096 + 64 * n for n in range(9)],
+            progress=lambda now: stages.append(now.stage),
+        )  # fmt: skip
+    # Once it is known that there is none, no further step is read for it.
+    assert len({stage for stage in stages if "compiling" in stage}) <= 2
 
 
 @marked

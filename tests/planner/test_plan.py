@@ -121,7 +121,7 @@ def test_the_table_has_every_row_every_reason_and_what_the_figures_are() -> None
     assert lines[3].split()[:4] == ["v5e-1", "512", "as", "is"] and "block4 71%" in lines[3]
     assert "out-of-memory" in lines[4] and "20.00 GiB" in lines[4]
     assert lines[-1] == ESTIMATE and lines[-2] == "Cut." and BFLOAT16.text in lines
-    assert host_text(host) in lines and "the TPU would wait" in host_text(host)
+    assert host_text(host) in lines and "it would wait for data" in host_text(host)
 
 
 def test_a_frame_has_one_column_for_each_figure() -> None:

@@ -55,6 +55,7 @@ def test_utilisation_and_traffic_are_of_one_device() -> None:
     assert row_of(lowered(flops=1.0), compiled(unestimated=()), V2).bound == "neither"
     slow = compiled(unestimated=(Unestimated("copy-start", "", 1.0, 10**8),))
     assert row_of(lowered(flops=1.0), slow, V2).bound == "HBM"
+    assert row_of(lowered(), slow, V2).bound == "MXU"  # the traffic is a model, the arithmetic is counted
 
 
 def test_memory_is_split_by_role_and_adds_up_to_the_peak_and_the_program() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from colab_tpu_magic.rewrite.ahead import prefetched
+from colab_tpu_magic.rewrite.arrays.ragged import RaggedRows
 from colab_tpu_magic.rewrite.batches import index_batches
 from colab_tpu_magic.rewrite.buffers import ALIGNMENT, Ring, places
 from colab_tpu_magic.rewrite.dataset import training_feed
@@ -257,6 +258,12 @@ def test_blocks_hold_batches_of_one_size_and_the_last_is_smaller(read):
 def test_a_block_has_as_many_batches_as_pay_and_at_least_one(width, block):
     x, y = numbered(width=width)
     assert block_of(ArraySource((x, y), ROWS), 100) == block
+
+
+def test_rows_that_are_made_when_they_are_asked_for_come_one_batch_at_a_time():
+    ragged = RaggedRows(np.arange(6.0, dtype="float32"), np.array([0, 1, 3, 6]))
+    assert block_of(ArraySource((ragged,), 3), 2) == 1
+    assert block_of(ArraySource((ragged.values,), 6), 2) == 32
 
 
 def test_a_feed_counts_the_batches_of_its_blocks():

@@ -256,7 +256,7 @@ def test_line_to_type_is_what_the_plan_recommends():
 
 def test_host_has_a_line_of_its_own_and_says_whether_it_is_enough():
     said = words(elements(plan_html(plan())))
-    assert "This machine prepares 12,300 examples/s (the prepared pipeline, 8 batches)." in said
+    assert "This machine prepares 12,000 examples/s (the prepared pipeline, 8 batches)." in said
     assert "it would wait for data" in said
     assert "That is enough." in plan_text(plan(host=HostRate(9e6, "", True)))
     assert "This machine prepares" not in plan_text(plan(host=None))

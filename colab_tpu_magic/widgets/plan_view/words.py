@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...planner.plan import HostRate, Plan, Row
+    from ...planner.plan import Plan, Row
 
 DIGITS = 3
 STATUS_WORDS = {"fits": "fits", "out-of-memory": "does not fit", "refused": "not compiled", "pending": "waiting"}
@@ -116,20 +116,6 @@ def precision_text(precision: str) -> str:
 def bound_text(row: Row) -> str:
     """Say in a sentence what holds a step up; empty where it is not known."""
     return _BOUNDS.get(row.bound, "")
-
-
-def host_text(host: HostRate) -> str:
-    """Say in a sentence how fast this machine prepares the data, and whether that is enough."""
-    enough = {
-        None: "",
-        True: " That is enough.",
-        False: " That is less than the TPU would take: it would wait for data.",
-    }
-    how = host.how.rstrip(".")
-    return (
-        f"This machine prepares {rate_text(host.examples_per_second)} examples/s"
-        f"{f' ({how})' if how else ''}. Measured here, and in no figure above.{enough[host.enough]}"
-    )
 
 
 def gain_text(gain: float) -> str:
