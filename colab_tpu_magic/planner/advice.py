@@ -13,6 +13,7 @@ from .rows import size_text
 from .steps import Case, Steps
 from .sweep import Sweep
 from .targets import Target
+from .told import gain_text
 
 LEAST_GAIN = 1.03
 """What gains less is not worth a sentence."""
@@ -101,5 +102,4 @@ def compared(text: str, before: Row, after: Row, typed: str) -> Advice | None:
     gain = min(new / old for new, old in zip(after.examples_per_second, before.examples_per_second))
     if gain < LEAST_GAIN:
         return None
-    said = f"{text}: about {gain:.2g}× the examples per second." if gain < 9.5 else f"{text}: about {gain:.0f}×."
-    return Advice(said, gain, before.speed, after.speed, typed)
+    return Advice(f"{text}: about {gain_text(gain)} the examples per second.", gain, before.speed, after.speed, typed)

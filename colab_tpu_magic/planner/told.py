@@ -49,7 +49,7 @@ def verdict(rows: Sequence[Row], curves: Sequence[Curve], best: Row | None, advi
             parts.append(f"{top[0].total:.0%} of the time in {top[0].name}")
         further = next((one for one in advice if not one.typed.startswith(BATCH)), None)
         if further is not None:
-            parts.append(f"{further.typed.removeprefix('--precision ')} would be {further.gain:.2g}× faster")
+            parts.append(f"{further.typed.removeprefix('--precision ')} would be {gain_text(further.gain)} faster")
     return "; ".join(parts) + "."
 
 
@@ -89,6 +89,18 @@ def rounded(number: float) -> str:
         places = len(str(int(number))) - 2
         return f"{round(number / 10**places) * 10**places:,}"
     return f"{number:.2g}"
+
+
+def gain_text(gain: float) -> str:
+    """Return a gain as a multiple, so exactly that a small one does not read as none.
+
+    Example:
+        >>> gain_text(1.042), gain_text(1.3), gain_text(4.26), gain_text(106.2)
+        ('1.04×', '1.3×', '4.3×', '106×')
+    """
+    if gain < 1.995:
+        return f"{gain:.2f}".rstrip("0").rstrip(".") + "×"
+    return f"{gain:.2g}×" if gain < 9.5 else f"{gain:,.0f}×"
 
 
 def seconds_text(seconds: float) -> str:

@@ -20,7 +20,7 @@ from colab_tpu_magic.planner.plan import (
     Row,
     best_of,
 )
-from colab_tpu_magic.planner.told import host_text, range_text, rounded, seconds_text, verdict
+from colab_tpu_magic.planner.told import gain_text, host_text, range_text, rounded, seconds_text, verdict
 from colab_tpu_magic.planner.wanted import wanted_of
 
 from .plans import GIB, full_row, row
@@ -182,3 +182,14 @@ def test_numbers_are_told_with_two_figures() -> None:
     ]
     assert range_text((29_312.0, 41_020.0)) == "29,000 to 41,000" and range_text((812.0, 814.0)) == "810"
     assert [seconds_text(one) for one in (2.5, 0.00123, 4.2e-6)] == ["2.5 s", "1.2 ms", "4.2 µs"]
+
+
+def test_a_small_gain_does_not_read_as_none() -> None:
+    assert [gain_text(gain) for gain in (1.03, 1.1, 1.999, 2.04, 9.4, 42.4)] == [
+        "1.03×",
+        "1.1×",
+        "2×",
+        "2×",
+        "9.4×",
+        "42×",
+    ]

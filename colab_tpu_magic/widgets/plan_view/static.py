@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ...planner.told import host_text
+from ...planner.told import gain_text, host_text
 from ..picture import MID_GREY, chart_with_png, png_base64
 from ..table import table_html
 from .chosen import detailed_rows, main_row
@@ -15,7 +15,7 @@ from .layers import layers_drawing
 from .memory import memory_drawing
 from .strokes import GREEN, ORANGE, RED, Drawing, stacked, svg
 from .text import plan_text
-from .words import bound_text, gain_text, row_label
+from .words import bound_text, row_label
 
 if TYPE_CHECKING:
     from ...planner.plan import Advice, Plan

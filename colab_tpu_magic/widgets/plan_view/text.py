@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...planner.told import host_text
+from ...planner.told import gain_text, host_text
 from ..table import table_text
 from .chosen import main_row, shares
 from .facts import left_out, refusals, table_of, typed, where_it_flattens
-from .words import bound_text, gain_text, row_label, share_text
+from .words import bound_text, row_label, share_text
 
 if TYPE_CHECKING:
     from ...planner.plan import Plan

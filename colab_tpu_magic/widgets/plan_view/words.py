@@ -118,11 +118,6 @@ def bound_text(row: Row) -> str:
     return _BOUNDS.get(row.bound, "")
 
 
-def gain_text(gain: float) -> str:
-    """Write a gain: ``"1.3×"``."""
-    return f"{gain:.2g}×" if gain < 9.5 else f"{gain:,.0f}×"
-
-
 def once(sentences: Iterable[str]) -> list[str]:
     """Return sentences without those that were there before."""
     return list(dict.fromkeys(filter(None, sentences)))
