@@ -77,10 +77,10 @@ def from_death(died: WorkerDied) -> Refused:
 def from_limit(over: TimeIsUp | TooMuchMemory, seconds: float, memory_bytes: int) -> Refused:
     """Return the refusal for a step that took more time or memory than it may."""
     if isinstance(over, TimeIsUp):
-        return Refused("time", f"Not compiled within {seconds:,.0f} s. A longer time is allowed by --seconds.")
+        return Refused("time", f"Not compiled within {seconds:,.6g} s. A longer time is allowed by --seconds.")
     return Refused(
         "memory",
-        f"The compiler needs more than the {memory_bytes / GIB:,.1f} GiB of this machine's memory that it may take.",
+        f"The compiler needs more than the {memory_bytes / GIB:,.3g} GiB of this machine's memory that it may take.",
         over.used,
         memory_bytes,
     )

@@ -86,7 +86,9 @@ def test_limits_are_told_with_what_they_were() -> None:
     assert from_limit(TimeIsUp(), 90, GIB).message.startswith("Not compiled within 90 s.")
     refused = from_limit(TooMuchMemory(2 * GIB), 90, GIB)
     assert (refused.kind, refused.needed_bytes, refused.allowed_bytes) == ("memory", 2 * GIB, GIB)
-    assert "more than the 1.0 GiB of this machine's memory" in refused.message
+    assert "more than the 1 GiB of this machine's memory" in refused.message
+    assert "within 0.2 s" in from_limit(TimeIsUp(), 0.2, GIB).message
+    assert "the 0.05 GiB" in from_limit(TooMuchMemory(GIB), 9, GIB // 20).message
 
 
 def test_a_compiler_that_does_not_load_names_both_ways() -> None:
