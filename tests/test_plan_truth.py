@@ -9,7 +9,7 @@ import pytest
 from benchmarks.compared import Compared, against, deeper, line, rate
 from benchmarks.plan_truth import CHIPS, main
 from benchmarks.published import IMAGENET, PUBLISHED, Part, Published
-from colab_tpu_magic.planner.plan import FITS, OUT_OF_MEMORY, Row
+from colab_tpu_magic.planner.row import FITS, OUT_OF_MEMORY, Row
 from colab_tpu_magic.planner.targets import SILICON, target
 
 ONE = Published("a", "v3-32", (Part("short", 512, 9), Part("long", 512, 1)), "", 400.0, "", "s", "2019-04", "")

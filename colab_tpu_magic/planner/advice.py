@@ -8,7 +8,8 @@ from typing import Any
 
 from .lower.unchanged import unchanged
 from .narrower import narrowed, narrower_widths, shorter_rows
-from .plan import Advice, Row
+from .plan import Advice
+from .row import Row
 from .rows import size_text
 from .steps import Case, Steps
 from .sweep import Sweep

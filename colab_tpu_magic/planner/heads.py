@@ -15,7 +15,7 @@ from pathlib import Path
 from .compiler.cache import Cache
 from .compiler.environment import cache_folder
 from .module import Argument, Lowered
-from .plan import LayerShare
+from .row import LayerShare
 
 FORMAT = 1
 """Goes up when a step is lowered in another way."""

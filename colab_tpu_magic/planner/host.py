@@ -12,7 +12,8 @@ from ..rewrite.dataset import training_feed
 from ..rewrite.feed import PREFETCH
 from ..rewrite.sources import ArraySource, rows_of
 from .asked import Asked
-from .plan import HostRate, Row
+from .plan import HostRate
+from .row import Row
 from .targets import Target
 
 WARM_UP = 2

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .lower.names import BACKWARD, FORWARD, LOSS, OPTIMIZER, REST, named
-from .plan import LayerShare
 from .results import Cost
+from .row import LayerShare
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from .compiler.limits import SECONDS
 from .heads import Heads
 from .host import host_rate
 from .lower.unchanged import unchanged
-from .plan import Curve, HostRate, Plan, Progress, Row, best_of
+from .plan import Curve, HostRate, Plan, Progress
+from .row import Row, best_of
 from .saved import question_of, read_or_make
 from .search import CurveSearch, default_sizes, interpolated
 from .steps import Steps

@@ -6,8 +6,8 @@ from ..hardware.chips import GIB
 from .interconnect import collective_times
 from .layers import shares
 from .module import BATCH, OPTIMIZER, PARAMETER, STATE, Lowered
-from .plan import FITS, OUT_OF_MEMORY, REFUSED, MemoryParts, Row
 from .results import Compiled, Refused, Unestimated
+from .row import FITS, OUT_OF_MEMORY, REFUSED, MemoryParts, Row
 from .targets import Target
 
 MIB = 2**20

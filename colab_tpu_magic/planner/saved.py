@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
-from .plan import FITS, OUT_OF_MEMORY, Plan, Progress
+from .plan import Plan, Progress
 from .plan_json import plan_fields, plan_of
+from .row import FITS, OUT_OF_MEMORY
 
 FORMAT = 1
 """Goes up when what a file holds changes its meaning."""

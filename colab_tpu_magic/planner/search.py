@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..rewrite.rules.batch_size import TILE_ROWS
-from .plan import CurvePoint, Row
+from .plan import CurvePoint
+from .row import Row
 
 SPREAD = (0.25, 1.0, 4.0)
 """The sizes of a curve, as multiples of what ``%%tpu_fit`` would choose."""

@@ -13,7 +13,8 @@ from .asked import refusal_of
 from .compiler import Compiled, Compiler, CompilerError, Refused
 from .compiler.limits import SECONDS, default_memory_bytes, parallel_compiles
 from .heads import Head, renamed
-from .plan import PENDING, REFUSED, Progress, Row
+from .plan import Progress
+from .row import PENDING, REFUSED, Row
 from .rows import row_of
 from .search import CurveSearch, Pace
 from .steps import Case, Steps

@@ -7,7 +7,8 @@ from typing import Any
 
 from .interconnect import HOP_SECONDS
 from .layers import blocks
-from .plan import ESTIMATE, OUT_OF_MEMORY, Advice, Curve, HostRate, Plan, Row
+from .plan import ESTIMATE, Advice, Curve, HostRate, Plan
+from .row import OUT_OF_MEMORY, Row
 from .rows import BOUND, size_text
 from .targets import TARGETS
 

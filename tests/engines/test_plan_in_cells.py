@@ -17,7 +17,8 @@ from colab_tpu_magic.checking.plan_run import plan_run
 from colab_tpu_magic.errors import DataError, ModelError
 from colab_tpu_magic.options import FitOptions
 from colab_tpu_magic.planner import planning
-from colab_tpu_magic.planner.plan import FITS, Plan, Progress, Row
+from colab_tpu_magic.planner.plan import Plan, Progress
+from colab_tpu_magic.planner.row import FITS, Row
 from colab_tpu_magic.session import session
 
 from .models import dense, rows, training

@@ -21,8 +21,9 @@ from colab_tpu_magic.planner.asked import Asked, read
 from colab_tpu_magic.planner.compiler import CompilerError
 from colab_tpu_magic.planner.host import host_rate
 from colab_tpu_magic.planner.narrower import just_over, narrowed, narrower_widths, shorter_rows
-from colab_tpu_magic.planner.plan import ESTIMATE, PENDING, HostRate, Plan, Progress, Row
+from colab_tpu_magic.planner.plan import ESTIMATE, HostRate, Plan, Progress
 from colab_tpu_magic.planner.planning import _arguments
+from colab_tpu_magic.planner.row import PENDING, Row
 from colab_tpu_magic.planner.steps import Case, Steps
 from colab_tpu_magic.planner.targets import target
 

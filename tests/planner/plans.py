@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from colab_tpu_magic.planner.module import BATCH, OPTIMIZER, PARAMETER, STATE, Argument, Lowered
-from colab_tpu_magic.planner.plan import FITS, OUT_OF_MEMORY, LayerShare, MemoryParts, Row
 from colab_tpu_magic.planner.results import Compiled, Cost, Memory, Unestimated
+from colab_tpu_magic.planner.row import FITS, OUT_OF_MEMORY, LayerShare, MemoryParts, Row
 
 GIB = 2**30
 

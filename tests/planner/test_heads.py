@@ -18,7 +18,7 @@ from colab_tpu_magic.planner.heads import (
     renamed,
 )
 from colab_tpu_magic.planner.module import Lowered
-from colab_tpu_magic.planner.plan import LayerShare
+from colab_tpu_magic.planner.row import LayerShare
 
 from .plans import lowered
 

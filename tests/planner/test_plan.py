@@ -8,18 +8,8 @@ import pytest
 
 from colab_tpu_magic.errors import OptionError
 from colab_tpu_magic.planner.advice import batch_advice, compared
-from colab_tpu_magic.planner.plan import (
-    ESTIMATE,
-    Advice,
-    Curve,
-    CurvePoint,
-    HostRate,
-    LayerShare,
-    MemoryParts,
-    Plan,
-    Row,
-    best_of,
-)
+from colab_tpu_magic.planner.plan import ESTIMATE, Advice, Curve, CurvePoint, HostRate, Plan
+from colab_tpu_magic.planner.row import LayerShare, MemoryParts, Row, best_of
 from colab_tpu_magic.planner.told import gain_text, host_text, range_text, rounded, seconds_text, verdict
 from colab_tpu_magic.planner.wanted import wanted_of
 

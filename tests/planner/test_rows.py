@@ -6,8 +6,8 @@ import pytest
 
 from colab_tpu_magic.planner.interconnect import collective_time
 from colab_tpu_magic.planner.layers import blocks, shares
-from colab_tpu_magic.planner.plan import OUT_OF_MEMORY, REFUSED, LayerShare
 from colab_tpu_magic.planner.results import Refused, Unestimated
+from colab_tpu_magic.planner.row import OUT_OF_MEMORY, REFUSED, LayerShare
 from colab_tpu_magic.planner.rows import memory_parts, row_of, size_text, unestimated_kinds
 from colab_tpu_magic.planner.targets import target
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from colab_tpu_magic.planner.plan import REFUSED, Row
+from colab_tpu_magic.planner.row import REFUSED, Row
 from colab_tpu_magic.planner.search import MOST_PROBES, CurveSearch, Pace, default_sizes, granule, interpolated
 
 from .plans import GIB, full_row, row

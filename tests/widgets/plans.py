@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from colab_tpu_magic.options import FitOptions
-from colab_tpu_magic.planner.plan import Advice, Curve, CurvePoint, HostRate, LayerShare, MemoryParts, Plan, Row
+from colab_tpu_magic.planner.plan import Advice, Curve, CurvePoint, HostRate, Plan
+from colab_tpu_magic.planner.row import LayerShare, MemoryParts, Row
 
 MIB, GIB = 2**20, 2**30
 ALLOWED = int(15.75 * GIB)

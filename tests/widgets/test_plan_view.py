@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from colab_tpu_magic.options import FitOptions
-from colab_tpu_magic.planner.plan import ESTIMATE, Advice, Curve, HostRate, LayerShare, Plan, Progress, Row
+from colab_tpu_magic.planner.plan import ESTIMATE, Advice, Curve, HostRate, Plan, Progress
+from colab_tpu_magic.planner.row import LayerShare, Row
 from colab_tpu_magic.widgets.plan_view import (
     PlanView,
     live,

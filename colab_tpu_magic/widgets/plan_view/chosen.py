@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...planner.plan import Plan, Row
+    from ...planner.plan import Plan
+    from ...planner.row import Row
 
 MOST_ROWS = 10
 MOST_LAYERS = 8
@@ -39,7 +40,7 @@ def drawn_rows(plan: Plan) -> list[Row]:
 
     Of many, each target and precision keeps its best, its largest that fits and its smallest that does not.
     """
-    from ...planner.plan import best_of
+    from ...planner.row import best_of
 
     if len(plan.rows) <= MOST_ROWS:
         return list(plan.rows)

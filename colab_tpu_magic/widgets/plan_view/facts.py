@@ -22,7 +22,8 @@ from .words import (
 )
 
 if TYPE_CHECKING:
-    from ...planner.plan import Plan, Row
+    from ...planner.plan import Plan
+    from ...planner.row import Row
 
 NEAR = 0.9
 """Part of the highest rate from which a curve counts as flat."""

@@ -16,7 +16,8 @@ from .words import labels, needed_text, row_label, share_text, tick_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...planner.plan import Plan, Row
+    from ...planner.plan import Plan
+    from ...planner.row import Row
 
 
 def plan_figure(plan: Plan) -> Figure:

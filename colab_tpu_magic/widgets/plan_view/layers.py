@@ -9,7 +9,7 @@ from .strokes import BLUE, GREY, ORANGE, Drawing, bar, fitted_path, legend, text
 from .words import share_text
 
 if TYPE_CHECKING:
-    from ...planner.plan import Row
+    from ...planner.row import Row
 
 FORWARD, BACKWARD, OTHER = BLUE, ORANGE, GREY
 WIDTH = 440.0

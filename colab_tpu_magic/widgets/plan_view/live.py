@@ -18,7 +18,8 @@ from .text import plan_text
 from .words import STATUS_WORDS, needed_text, rates_text, row_label
 
 if TYPE_CHECKING:
-    from ...planner.plan import Plan, Progress, Row
+    from ...planner.plan import Plan, Progress
+    from ...planner.row import Row
 
 OUTPUT = "output"
 REDRAW_SECONDS = 0.9

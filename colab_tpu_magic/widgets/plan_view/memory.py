@@ -9,7 +9,8 @@ from .strokes import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawing, bar, 
 from .words import STATUS_WORDS, bytes_text, labels, needed_text
 
 if TYPE_CHECKING:
-    from ...planner.plan import Plan, Row
+    from ...planner.plan import Plan
+    from ...planner.row import Row
 
 PARTS = {
     "parameters": (BLUE, "parameters"),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...planner.plan import Plan, Row
+    from ...planner.plan import Plan
+    from ...planner.row import Row
 
 DIGITS = 3
 STATUS_WORDS = {"fits": "fits", "out-of-memory": "does not fit", "refused": "not compiled", "pending": "waiting"}

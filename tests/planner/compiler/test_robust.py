@@ -92,7 +92,7 @@ def test_a_time_limit_holds(compiler_environment: CompilerEnvironment, slow_step
 def test_a_memory_limit_holds(compiler_environment: CompilerEnvironment) -> None:
     with Compiler(compiler_environment) as compiler:
         answer = compiler.compile(matmul(), ONE, memory_bytes=200 << 20)
-    assert isinstance(answer, Refused) and answer.kind == "memory" and "0.2 GiB" in answer.message
+    assert isinstance(answer, Refused) and answer.kind == "memory" and "the 0.195 GiB" in answer.message
     assert answer.needed_bytes > answer.allowed_bytes == 200 << 20
     assert not workers()
 
