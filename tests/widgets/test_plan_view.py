@@ -120,7 +120,7 @@ def test_very_large_need_is_cut_at_the_edge():
     far = replace(too_large(), needed_bytes=900 * GIB)
     tree = drawn(memory_drawing(plan(rows=(far,))))
     (red,) = [found for found in bars(tree, "#D55E00") if float(found.get("height")) > 10]
-    assert float(red.get("x")) + float(red.get("width")) < 760 and "900.00 of 15.75 GiB" in words(tree)
+    assert float(red.get("x")) + float(red.get("width")) < 580 and "900.00 of 15.75 GiB" in words(tree)
 
 
 def test_row_that_was_not_compiled_says_why_once_below_the_verdict():
@@ -451,3 +451,11 @@ def test_operations_are_told_in_a_unit_that_reads_well(flops: float, text: str) 
     from colab_tpu_magic.widgets.plan_view.facts import _operations
 
     assert _operations(flops) == text
+
+
+def test_what_stands_beside_a_bar_is_inside_the_picture_in_a_wide_font() -> None:
+    picture = memory_drawing(plan(rows=(row(1024), row(128, needed_bytes=12_300), row(64, needed_bytes=900 * GIB))))
+    tree = drawn(picture)
+    beside = [one for one in tree.iter() if one.tag.endswith("text") and " of 15.75 GiB" in "".join(one.itertext())]
+    assert len(beside) == 3
+    assert all(float(one.get("x", "0")) + 7.6 * len("".join(one.itertext())) <= picture.width for one in beside)

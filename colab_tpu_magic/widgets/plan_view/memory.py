@@ -20,9 +20,11 @@ PARTS = {
     "activations": (GREEN, "activations and gradients"),
     "code": (PURPLE, "program"),
 }
-WIDTH = 900.0
+WIDTH = 720.0
 _ROW, _BAR = 27.0, 15.0
-_LEFT_MOST, _RIGHT = 250.0, 150.0
+_LEFT_MOST, _RIGHT_LEAST = 220.0, 110.0
+_WIDE_LETTER = 7.6
+"""Width of a letter at 12 pixels in the widest of the fonts (DejaVu Sans): at the right edge nothing may be cut."""
 _FULL = 0.78
 """Where the line of the whole memory stands, as a part of the bars' width; what needs more goes beyond."""
 _QUIET_SMALL = 'opacity=".72" font-size="11"'
@@ -33,18 +35,19 @@ def memory_drawing(plan: Plan) -> Drawing:
     rows = drawn_rows(plan)
     names = labels(rows)
     left = min(_LEFT_MOST, 14 + 6.6 * max((len(name) for name in names), default=0))
-    wide = WIDTH - left - _RIGHT
+    beside = max(_RIGHT_LEAST, 28 + _WIDE_LETTER * max((len(_answer(row)) for row in rows), default=0))
+    wide = WIDTH - left - beside
     full = left + _FULL * wide
     drawn = dict.fromkeys(name for row in rows if row.memory is not None for name, size in row.memory.parts() if size)
     entries = [PARTS[name] for name in PARTS if name in drawn]
     if any(row.status == "out-of-memory" and row.memory is None for row in rows):
         entries.append((RED, "too much"))
-    head, high = legend(left, 12, entries, wide + _RIGHT)
+    head, high = legend(left, 12, entries, wide + beside)
     top = 12 + high
     bottom = top + _ROW * len(rows)
     parts = [head]
     for number, (row, name) in enumerate(zip(rows, names)):
-        parts.append(_row(row, name, top + _ROW * number, left, wide))
+        parts.append(_row(row, name, top + _ROW * number, left, wide, beside))
     if any(row.allowed_bytes for row in rows):
         dashes = 'stroke="currentColor" stroke-opacity=".75" stroke-width="1.3" stroke-dasharray="4 3"'
         parts.append(line(full, top - 2, full, bottom + 2, dashes))
@@ -53,7 +56,7 @@ def memory_drawing(plan: Plan) -> Drawing:
     return Drawing("".join(parts), WIDTH, bottom + 2, _described(rows, names))
 
 
-def _row(row: Row, name: str, y: float, left: float, wide: float) -> str:
+def _row(row: Row, name: str, y: float, left: float, wide: float, beside: float) -> str:
     middle, top = y + _ROW / 2 + 4, y + (_ROW - _BAR) / 2
     full = _FULL * wide
     weight = 'text-anchor="end"'
@@ -62,7 +65,7 @@ def _row(row: Row, name: str, y: float, left: float, wide: float) -> str:
         said = STATUS_WORDS.get(row.status, row.status)
         words = f"{said}: {row.reason}" if row.reason else said
         more = "" if row.status == "refused" else 'opacity=".6"'
-        return "".join([*parts, text(left + 4, middle, fitted(words, wide + _RIGHT - 8), more, row.reason)])
+        return "".join([*parts, text(left + 4, middle, fitted(words, wide + beside - 8), more, row.reason)])
     parts.append(
         f'<rect x="{left:g}" y="{top:g}" width="{full:g}" height="{_BAR:g}" rx="2" fill="currentColor" opacity=".09"/>'
     )
@@ -92,9 +95,13 @@ def _row(row: Row, name: str, y: float, left: float, wide: float) -> str:
     right = left + wide + 10
     sign, colour = ("✓", GREEN) if row.fits else ("✕", RED)
     parts.append(text(right, middle, sign, f'fill="{colour}" font-weight="700"'))
-    said = needed_text(row) or STATUS_WORDS.get(row.status, row.status)
-    parts.append(text(right + 16, middle, said, 'style="font-variant-numeric:tabular-nums"', row.reason))
+    parts.append(text(right + 16, middle, _answer(row), 'style="font-variant-numeric:tabular-nums"', row.reason))
     return "".join(parts)
+
+
+def _answer(row: Row) -> str:
+    """Return what stands beside a bar: what is needed of what there is, or how the compiler answered."""
+    return needed_text(row) or STATUS_WORDS.get(row.status, row.status)
 
 
 def _described(rows: list[Row], names: list[str]) -> str:

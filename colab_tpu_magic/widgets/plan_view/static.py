@@ -137,7 +137,7 @@ def _pictures(plan: Plan, png: str) -> str:
 
 def _wide(picture: str) -> str:
     """Return a picture that a narrow page scrolls, where it would become too small to read."""
-    return f'<div style="overflow-x:auto"><div style="min-width:660px">{picture}</div></div>'
+    return f'<div style="overflow-x:auto"><div style="min-width:540px">{picture}</div></div>'
 
 
 _HALF = "flex:1 1 400px;max-width:440px;min-width:0"
