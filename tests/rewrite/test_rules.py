@@ -7,7 +7,7 @@ import pytest
 from colab_tpu_magic.rewrite.rules import RULES
 from colab_tpu_magic.rewrite.rules.batch_size import auto_batch_size, round_up
 from colab_tpu_magic.rewrite.rules.learning_rate import rate_factor
-from colab_tpu_magic.rewrite.rules.steps_per_execution import auto_steps, most_steps
+from colab_tpu_magic.rewrite.rules.steps_per_execution import FEWEST_TINY_DISPATCHES, auto_steps, most_steps
 
 IDS = (
     "scope",
@@ -93,3 +93,10 @@ def test_steps_in_one_dispatch_divide_the_epoch_and_leave_ten_dispatches(steps, 
 )
 def test_jax_sends_few_steps_at_once_and_on_one_device_only(backend, replicas, steps, chosen):
     assert auto_steps(steps, most_steps(backend, replicas)) == chosen
+
+
+@pytest.mark.parametrize(("steps", "chosen"), [(256, 64), (640, 64), (100, 25), (63, 9), (3, 1)])
+def test_tensorflow_sends_up_to_64_tiny_steps_and_leaves_four_dispatches(steps, chosen):
+    most = most_steps("tensorflow", 1, tiny=True)
+    assert (most, most_steps("jax", 1, tiny=True)) == (64, 16)
+    assert auto_steps(steps, most, FEWEST_TINY_DISPATCHES) == chosen
