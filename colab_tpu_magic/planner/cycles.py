@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .hlo_text import Computation, HloTextError, Instruction, Module, parse
+from .hlo_traffic import has_product, moved_bytes
 from .hlo_values import Given, Values
 from .results import Cost, Unestimated
 
@@ -54,7 +55,7 @@ class StepCosts:
 @dataclass
 class _Tally:
     costs: list[Cost] = field(default_factory=list)
-    without: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    without: dict[tuple[str, str], tuple[float, int, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -63,13 +64,13 @@ class _Tally:
 
     def take(self, other: _Tally) -> None:
         self.costs += other.costs
-        for (opcode, op_name), (count, size) in other.without.items():
-            self.lacks(opcode, op_name, count, size)
+        for (opcode, op_name), figures in other.without.items():
+            self.lacks(opcode, op_name, *figures)
         self.notes += other.notes
 
-    def lacks(self, opcode: str, op_name: str, count: float, size: int) -> None:
-        had = self.without.get((opcode, op_name), (0.0, 0))
-        self.without[opcode, op_name] = (had[0] + count, had[1] + size)
+    def lacks(self, opcode: str, op_name: str, count: float, size: int, moved: float) -> None:
+        had = self.without.get((opcode, op_name), (0.0, 0, 0.0))
+        self.without[opcode, op_name] = (had[0] + count, had[1] + size, had[2] + moved)
 
 
 def step_costs(text: str) -> StepCosts:
@@ -90,8 +91,8 @@ def step_costs(text: str) -> StepCosts:
     return StepCosts(
         tuple(sorted(tally.costs, key=lambda cost: -cost.cycles * cost.trips)),
         tuple(
-            Unestimated(opcode, op_name, count, size)
-            for (opcode, op_name), (count, size) in sorted(tally.without.items(), key=lambda item: -item[1][1])
+            Unestimated(opcode, op_name, *figures)
+            for (opcode, op_name), figures in sorted(tally.without.items(), key=lambda item: -item[1][1])
         ),
         tuple(dict.fromkeys(tally.notes)),
     )
@@ -138,9 +139,11 @@ class _Walk:
         # What a fusion sends to other devices is not in its estimate.
         sent = [part for part in inner.instructions if _is_collective(part)] if inner else []
         for part in sent:
-            tally.lacks(part.opcode.removesuffix("-start"), origin, place.times, int(part.bytes * place.times))
+            tally.lacks(part.opcode.removesuffix("-start"), origin, place.times, int(part.bytes * place.times), 0.0)
         if one.cycles is not None:
-            tally.costs.append(Cost(origin, one.opcode, one.cycles, place.times, one.bytes))
+            moved = moved_bytes(self._module, place.computation, one)
+            product = has_product(self._module, one)
+            tally.costs.append(Cost(origin, one.opcode, one.cycles, place.times, moved, product))
             return
         target = one.attribute("custom_call_target") if one.opcode == "custom-call" else ""
         if sent or one.opcode in _FREE or one.opcode.endswith("-done") or target in _FREE_CALLS:
@@ -152,7 +155,8 @@ class _Walk:
             return
         elif target or inner:
             name = f"{one.opcode} {self._last_opcode(inner) if inner else target}"
-        tally.lacks(name, origin, place.times, int(_written(place.computation, one) * place.times))
+        traffic = moved_bytes(self._module, place.computation, one) * place.times
+        tally.lacks(name, origin, place.times, int(_written(place.computation, one) * place.times), traffic)
 
     def _loop(self, place: _Place, one: Instruction) -> _Tally:
         start = self._values.start(place.computation, one, place.given)

@@ -17,7 +17,8 @@ _HEADER = re.compile(r"(ENTRY )?%([^\s(]+) \(.*\) -> .* \{$")
 _START = re.compile(r"\s+(ROOT )?%(\S+) = ")
 _OPCODE = re.compile(r"\s*([a-z][a-z0-9\-]*)\(")
 _NAME = re.compile(r"%([\w.\-]+)")
-_ARRAY = re.compile(r"\b([a-z]+\d*[a-z0-9]*)\[([\d,<=]*)\]")
+ARRAY = re.compile(r"\b([a-z]+\d*[a-z0-9]*)\[([\d,<=]*)\]")
+"""An array's type of numbers and its sizes, in a type's text."""
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 _BITS = {"pred": 8, "token": 0, "opaque": 0}
@@ -63,7 +64,7 @@ class Instruction:
     def op_name(self) -> str:
         """Where it comes from, ``""`` where the compiler does not tell."""
         found = _OP_NAME.search(self.attributes)
-        return json.loads(f'"{found.group(1)}"') if found else ""
+        return re.sub(r"\\(.)", r"\1", found.group(1)) if found else ""
 
     @cached_property
     def cycles(self) -> int | None:
@@ -74,16 +75,21 @@ class Instruction:
         return None if value == NO_ESTIMATE or value < 0 else value
 
     @cached_property
-    def bytes(self) -> int:
-        """Bytes of its result; of an asynchronous start, of what arrives."""
+    def arriving(self) -> str:
+        """Type of its result; of an asynchronous start, of what arrives."""
         parts = tuple_parts(self.shape)
         if self.opcode.endswith("-start") and len(parts) > 1:
             # copy-start holds (to, from, …), an all-reduce-start its results, the others ((operands), result, …).
             if self.opcode == "copy-start":
-                return shape_bytes(parts[0])
+                return parts[0]
             if self.opcode != "all-reduce-start":
-                return shape_bytes(parts[1])
-        return shape_bytes(self.shape)
+                return parts[1]
+        return self.shape
+
+    @cached_property
+    def bytes(self) -> int:
+        """Bytes of `arriving`, without padding."""
+        return shape_bytes(self.arriving)
 
     def called(self, key: str) -> tuple[str, ...]:
         """Return the computations that an attribute names: ``calls``, ``body``, ``branch_computations``, …"""
@@ -235,15 +241,24 @@ def shape_bytes(shape: str) -> int:
         2051
     """
     total = 0
-    for kind, sizes in _ARRAY.findall(shape):
+    for kind, sizes in ARRAY.findall(shape):
         elements = 1
         for size in re.findall(r"\d+", sizes):
             elements *= int(size)
-        total += -(-elements * _bits(kind) // 8)
+        total += -(-elements * bits_of(kind) // 8)
     return total
 
 
-def _bits(kind: str) -> int:
+def bits_of(kind: str) -> int:
+    """Return the bits of one number of a type.
+
+    Raises:
+        HloTextError: When the type is not known.
+
+    Example:
+        >>> bits_of("bf16"), bits_of("pred")
+        (16, 8)
+    """
     if kind in _BITS:
         return _BITS[kind]
     found = re.match(r"(?:bf|[sufc])(\d+)", kind)

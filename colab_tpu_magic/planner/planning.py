@@ -133,7 +133,7 @@ def plan(
         curves=drawn,
         advice=told,
         host=rate,
-        verdict=verdict(rows, drawn, best, told),
+        verdict=verdict(rows, drawn, best, told, most),
         recommended=_recommended(best),
         compiler=sweep.versions,
         seconds=time.monotonic() - begun,

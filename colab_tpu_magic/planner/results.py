@@ -20,14 +20,16 @@ class Cost(NamedTuple):
         opcode: ``"fusion"``, ``"copy"``, …
         cycles: Estimated cycles of one run of it. A step runs it ``trips`` times.
         trips: How often a step runs it; a branch counts for a part.
-        bytes: Bytes of its result, without the padding of the layout.
+        moved: Bytes that one run of it reads from HBM and writes to it, padding included.
+        product: Whether it multiplies matrices, which the MXU does.
     """
 
     op_name: str
     opcode: str
     cycles: int
     trips: float
-    bytes: int
+    moved: int
+    product: bool = False
 
 
 class Unestimated(NamedTuple):
@@ -38,12 +40,14 @@ class Unestimated(NamedTuple):
         op_name: Where they come from, or ``""``.
         runs: How often a step runs one of them.
         bytes: Bytes of all their results in a step, without the padding of the layout.
+        moved: Bytes that all of them read from HBM and write to it in a step, padding included.
     """
 
     opcode: str
     op_name: str
     runs: float
     bytes: int
+    moved: float = 0.0
 
 
 @dataclass(frozen=True)

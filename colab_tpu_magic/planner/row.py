@@ -97,9 +97,14 @@ class Row:
         flops: Floating-point operations of all dot products and convolutions of one step over all devices; loops
             count as often as they run.
         mxu_utilisation: Part of the peak bfloat16 rate that these reach, at the lower end of `step_seconds`, 0 to 1.
-        hbm_bytes_moved: Bytes that one device reads and writes in a step by a stated model: what the step is given
-            is read once, each instruction's result is written and read once.
-        bound: What holds the step up: ``"MXU"``, ``"HBM"`` or ``"neither"``; ``""`` where it is not known.
+        hbm_bytes_moved: Bytes that one device reads from HBM and writes to it in a step, padding included: of every
+            instruction the operands and the results that lie there, by the layouts of the compiled text.
+        full_memory_rate_seconds: What `device_seconds` would be if no instruction that multiplies no matrices took
+            longer than its bytes at HBM's whole rate. The compiler lets memory give a sixth to a third of
+            that (docs/plan-truth.md), so that a step of many such instructions is faster than it says.
+        bound: What holds the step up: ``"MXU"``, ``"HBM"`` or ``"neither"``; ``""`` where it is not known. The MXU
+            where it reaches half of its peak, else HBM where the bytes moved, at its whole rate, take half of
+            `full_memory_rate_seconds` or more.
         layers: The layers' shares, most expensive first.
         optimizer_share: Share of the optimizer's update, 0 to 1.
         loss_share: Share of the loss, the metrics and what Keras does around the layers, 0 to 1.
@@ -128,6 +133,7 @@ class Row:
     flops: float = 0.0
     mxu_utilisation: float = 0.0
     hbm_bytes_moved: float = 0.0
+    full_memory_rate_seconds: float = 0.0
     bound: str = ""
     layers: tuple[LayerShare, ...] = ()
     optimizer_share: float = 0.0

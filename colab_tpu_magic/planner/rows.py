@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..hardware.chips import GIB
 from .interconnect import collective_times
 from .layers import shares
 from .module import BATCH, OPTIMIZER, PARAMETER, STATE, Lowered
-from .results import Compiled, Refused, Unestimated
+from .results import Compiled, Cost, Refused, Unestimated
 from .row import FITS, OUT_OF_MEMORY, REFUSED, MemoryParts, Row
 from .targets import Target
 
 MIB = 2**20
 BOUND = 0.5
-"""Part of a peak rate from which the step is said to be bound by it."""
+"""Part of a peak rate from which the step is said to be held up by it."""
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute", "collective-broadcast")
 
 
@@ -31,10 +33,12 @@ def row_of(lowered: Lowered, answer: Compiled | Refused, target: Target, cached:
     device = answer.cycles / target.clock_hz
     sent = collective_times(answer.unestimated, target)
     collective = sum(one.seconds for one in sent)
-    others = sum(2 * one.bytes for one in answer.unestimated if one.opcode not in COLLECTIVES)
-    slow = device + collective + others / target.hbm_bytes_per_second
-    moved = answer.memory.argument + 2.0 * sum(cost.bytes * cost.trips for cost in answer.costs) + others
     estimated = device > 0
+    others = sum(one.moved for one in answer.unestimated if one.opcode not in COLLECTIVES) / target.hbm_bytes_per_second
+    slow = device + collective + others
+    moved = sum(cost.moved * cost.trips for cost in answer.costs) + sum(one.moved for one in answer.unestimated)
+    full_rate = full_memory_rate_seconds(answer.costs, target)
+    hbm = moved / target.hbm_bytes_per_second / (full_rate + others) if estimated else 0.0
     utilisation = lowered.flops / target.devices / (target.peak_flops * device) if estimated else 0.0
     parts = shares(answer.costs, lowered.layers, lowered.optimizer)
     return Row(
@@ -54,7 +58,8 @@ def row_of(lowered: Lowered, answer: Compiled | Refused, target: Target, cached:
         flops=lowered.flops,
         mxu_utilisation=utilisation,
         hbm_bytes_moved=moved if estimated else 0.0,
-        bound=_bound(utilisation, moved / (target.hbm_bytes_per_second * device)) if estimated else "",
+        full_memory_rate_seconds=full_rate,
+        bound=_bound(utilisation, hbm) if estimated else "",
         layers=parts.layers,
         optimizer_share=parts.optimizer,
         loss_share=parts.loss,
@@ -82,6 +87,19 @@ def refused_row(lowered: Lowered, refused: Refused, target: Target, cached: bool
         cached=cached,
         notes=lowered.remarks,
     )
+
+
+def full_memory_rate_seconds(costs: Iterable[Cost], target: Target) -> float:
+    """Return the time of instructions, of which those without a product take no longer than their bytes at HBM's rate.
+
+    Those that move nothing through HBM, and those with a product, keep the compiler's estimate.
+    """
+    seconds = 0.0
+    for cost in costs:
+        estimated = cost.cycles / target.clock_hz
+        moved = cost.moved / target.hbm_bytes_per_second
+        seconds += cost.trips * (estimated if cost.product or not moved else min(estimated, moved))
+    return seconds
 
 
 def memory_parts(lowered: Lowered, compiled: Compiled) -> MemoryParts:
@@ -134,11 +152,7 @@ def size_text(size: float) -> str:
 
 
 def _bound(mxu: float, hbm: float) -> str:
-    """Return which of two rates holds a step up, given what part of each peak it reaches.
-
-    The MXU's is counted and HBM's is a model, which has more in it than goes there where results stay on the core: so
-    the MXU is looked at first.
-    """
+    """Return which of two rates holds a step up, given what part of each peak it reaches."""
     if mxu >= BOUND:
         return "MXU"
     return "HBM" if hbm >= BOUND else "neither"

@@ -8,7 +8,7 @@ from typing import Any
 from .interconnect import HOP_SECONDS
 from .layers import blocks
 from .plan import ESTIMATE, Advice, Curve, HostRate, Plan
-from .row import OUT_OF_MEMORY, Row
+from .row import OUT_OF_MEMORY, Row, best_of
 from .rows import BOUND, size_text
 from .targets import TARGETS
 
@@ -30,14 +30,23 @@ HEADINGS = (
 )
 
 
-def verdict(rows: Sequence[Row], curves: Sequence[Curve], best: Row | None, advice: Sequence[Advice]) -> str:
+def verdict(
+    rows: Sequence[Row],
+    curves: Sequence[Curve],
+    best: Row | None,
+    advice: Sequence[Advice],
+    most: int | None = None,
+) -> str:
     """Return a plan in a sentence: does it fit, up to where, the best batch, what takes the time, what to change.
+
+    A second sentence tells the best of every other target.
 
     Args:
         rows: All rows.
         curves: All curves.
         best: The row that is recommended, or None when nothing fits.
         advice: What to change, highest gain first.
+        most: As in `best_of`.
     """
     if best is None:
         return _nothing(rows)
@@ -51,7 +60,24 @@ def verdict(rows: Sequence[Row], curves: Sequence[Curve], best: Row | None, advi
         further = next((one for one in advice if not one.typed.startswith(BATCH)), None)
         if further is not None:
             parts.append(f"{further.typed.removeprefix('--precision ')} would be {gain_text(further.gain)} faster")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." + _beside(rows, best, most)
+
+
+def _beside(rows: Sequence[Row], best: Row, most: int | None) -> str:
+    """Return what the targets beside the recommended row's make of it, a sentence; empty where there are none."""
+    told = []
+    for name in dict.fromkeys(row.target for row in rows if row.target != best.target):
+        own = [row for row in rows if row.target == name]
+        other = best_of(own, most)
+        if other is not None:
+            told.append(f"{name} about {range_text(other.examples_per_second)} examples/s at {other.batch_size:,}")
+        elif any(row.fits for row in own):
+            told.append(f"{name} fits, without an estimate")
+        elif any(row.status == OUT_OF_MEMORY for row in own):
+            told.append(f"{name} does not fit")
+        else:
+            told.append(f"{name} could not be planned")
+    return f" Beside it: {'; '.join(told)}." if told else ""
 
 
 def _fits(best: Row, curve: Curve | None) -> str:
@@ -190,6 +216,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "flops": row.flops,
         "mxu_utilisation": row.mxu_utilisation,
         "hbm_bytes_moved": row.hbm_bytes_moved,
+        "full_memory_rate_seconds": row.full_memory_rate_seconds,
         "bound": row.bound,
         "optimizer_share": row.optimizer_share,
         "loss_share": row.loss_share,
@@ -213,13 +240,16 @@ def explained(plan: Plan) -> str:
         " middle of what is left open where that does not close in; steps of devices × 8, coarser above 32 of them.",
         "Step, lower end: estimated cycles of every instruction in the compiled text, loops by their trips, divided by"
         " the clock. Upper end: plus the collectives by the model below, plus, for other instructions without an"
-        " estimate, the time that their results take to be written and read again.",
+        " estimate, the time that their bytes take through HBM.",
         "Examples per second: the batch divided by the two ends of the step. Host, input pipeline, dispatch: not in it.",
         "FLOPs: all dot products and convolutions of the lowered step, forward and backward, over all devices; loops"
         " counted as often as they run. MXU: these, divided by the peak bfloat16 rate and the lower end of the step.",
-        "HBM traffic, a model: what the step is given is read once, every instruction's result is written and read once."
-        f" Bound: the MXU where it reaches {BOUND:.0%} of its peak, else HBM where by that model it does; results that stay"
-        " on the core are in the model too, so HBM is told too often rather than too seldom.",
+        "HBM traffic: of every instruction the operands and results that lie there, by the layouts of the compiled text,"
+        " padding included; of what is cut out or written in place, the part.",
+        "At memory's whole rate: the compiler lets memory give a sixth to a third of its rate (docs/plan-truth.md). This is"
+        " the step if every instruction that multiplies no matrices took no longer than its bytes at the whole rate.",
+        f"Bound: the MXU where it reaches {BOUND:.0%} of its peak, else HBM where the step's bytes at the whole rate are"
+        f" {BOUND:.0%} of that time.",
         "Layers: cycles by the names of operations; what the compiler fuses is counted where its last part comes from.",
         "Between compiled sizes the curve is interpolated: the time of a step is taken to grow in a straight line.",
         "Advice: each change was compiled; its gain is the smaller of those of both ends.",

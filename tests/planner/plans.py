@@ -50,10 +50,10 @@ def lowered(batch_size: int = 1024, devices: int = 8, **values: Any) -> Lowered:
 
 
 COSTS = (
-    Cost("jit(train_step)/jvp(a)/dot_general", "fusion", 400, 1.0, 4096),
-    Cost("jit(train_step)/transpose(jvp(a))/dot_general", "fusion", 300, 1.0, 4096),
-    Cost("jit(train_step)/jvp(b)/while/body/dot_general", "fusion", 10, 10.0, 64),
-    Cost("jit(train_step)/adam/mul", "fusion", 100, 1.0, 0),
+    Cost("jit(train_step)/jvp(a)/dot_general", "fusion", 400, 1.0, 4096, True),
+    Cost("jit(train_step)/transpose(jvp(a))/dot_general", "fusion", 300, 1.0, 4096, True),
+    Cost("jit(train_step)/jvp(b)/while/body/dot_general", "fusion", 10, 10.0, 64, True),
+    Cost("jit(train_step)/adam/mul", "fusion", 100, 1.0, 5_000),
     Cost("jit(train_step)/jvp(compile_loss)/log", "fusion", 40, 1.0, 0),
     Cost("jit(train_step)/accuracy/mean", "fusion", 10, 1.0, 0),
     Cost("", "copy", 50, 1.0, 0),
@@ -66,7 +66,10 @@ def compiled(**values: Any) -> Compiled:
         "memory": Memory(argument=13_000, output=3_100, alias=3_000, temp=50_000, code=7_000, peak=60_000),
         "flops": 1e8,
         "costs": COSTS,
-        "unestimated": (Unestimated("all-reduce", "grad", 2.0, 1_000_000), Unestimated("sort", "b", 1.0, 150_000)),
+        "unestimated": (
+            Unestimated("all-reduce", "grad", 2.0, 1_000_000, 2_000_000),
+            Unestimated("sort", "b", 1.0, 150_000, 300_000),
+        ),
         "as_text_failed": False,
         "text_error": "",
         "libtpu": "0.0.42.1",

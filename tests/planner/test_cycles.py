@@ -100,7 +100,7 @@ def test_a_loop_that_cannot_be_counted_counts_once_and_is_named(condition: str, 
 
 def test_a_fusion_counts_whole_and_takes_a_name_from_within() -> None:
     found = step_costs(looped("compare(%i, %n), direction=LT", bound=1))
-    assert [(one.opcode, one.op_name, one.bytes) for one in found.costs] == [("fusion", "deep", 32)]
+    assert [(one.opcode, one.op_name, one.moved) for one in found.costs] == [("fusion", "deep", 320 + 32)]
 
 
 def test_of_a_conditional_the_most_expensive_branch_counts() -> None:

@@ -24,6 +24,11 @@ def test_an_instruction_is_cut_into_its_parts() -> None:
     assert one.bytes == 4 * 8 * 128 + 2 * 3
 
 
+def test_a_name_with_quotes_of_either_kind_is_read() -> None:
+    line = "  %p = f32[8]{0} parameter(0), metadata={op_name=\"x[\\'image\\']\"}"
+    assert parse_instruction(line).op_name == "x['image']"
+
+
 @pytest.mark.parametrize(
     "config",
     [

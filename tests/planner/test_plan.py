@@ -86,6 +86,23 @@ def test_the_verdict_says_all_of_it_in_a_sentence() -> None:
     assert verdict([best], [unknown], best, []).startswith("Fits v5e-1 at batch 1,024; best")
 
 
+def test_the_verdict_tells_the_best_of_every_other_target_beside_it() -> None:
+    best = row(1024, 41_000.0, layers=())
+    others = [
+        row(64, 800.0, target="v2-8"),
+        row(1024, 70_000.0, target="v6e-1", examples_per_second=(70_000.0, 70_400.0)),
+        row(4096, 90_000.0, target="v6e-1", probe=True),
+        dataclasses.replace(full_row(64), target="v3-8"),
+        Row("v4-8", 64, "", "refused", "Not compiled within 5 s."),
+        row(64, 1.0, target="v5p-8", examples_per_second=(0.0, 0.0), step_seconds=(0.0, 0.0)),
+    ]
+    assert verdict([best, *others], [], best, []) == (
+        "Fits v5e-1 at batch 1,024; best 1,024: about 41,000 to 51,000 examples/s. Beside it: v2-8 about 800 to 1,000 "
+        "examples/s at 64; v6e-1 about 70,000 examples/s at 1,024; v3-8 does not fit; v4-8 could not be planned; "
+        "v5p-8 fits, without an estimate."
+    )
+
+
 def test_the_verdict_of_what_does_not_fit_says_by_how_much() -> None:
     rows = [full_row(512, 40 * GIB), full_row(128, 20 * GIB)]
     assert verdict(rows, [], None, []) == (
@@ -129,7 +146,16 @@ def test_every_figure_is_explained_with_its_sources() -> None:
     )
     text = plan.explain()
     assert text.startswith(f"{ESTIMATE} Compiler: jax 0.10.2, libtpu 0.0.42.1.")
-    for told in ("Memory:", "FLOPs:", "HBM traffic, a model", f"v2-8, {model}", "2 all-reduce (1 B)", "Once.", "CACM"):
+    for told in (
+        "Memory:",
+        "FLOPs:",
+        "HBM traffic:",
+        "At memory's whole rate:",
+        f"v2-8, {model}",
+        "2 all-reduce (1 B)",
+        "Once.",
+        "CACM",
+    ):
         assert told in text
 
 

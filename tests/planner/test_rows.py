@@ -6,9 +6,9 @@ import pytest
 
 from colab_tpu_magic.planner.interconnect import collective_time
 from colab_tpu_magic.planner.layers import blocks, shares
-from colab_tpu_magic.planner.results import Refused, Unestimated
+from colab_tpu_magic.planner.results import Cost, Refused, Unestimated
 from colab_tpu_magic.planner.row import OUT_OF_MEMORY, REFUSED, LayerShare
-from colab_tpu_magic.planner.rows import memory_parts, row_of, size_text, unestimated_kinds
+from colab_tpu_magic.planner.rows import full_memory_rate_seconds, memory_parts, row_of, size_text, unestimated_kinds
 from colab_tpu_magic.planner.targets import target
 
 from .plans import COSTS, GIB, compiled, lowered
@@ -50,12 +50,32 @@ def test_the_time_of_a_step_is_cycles_by_the_clock_and_what_the_models_add() -> 
 def test_utilisation_and_traffic_are_of_one_device() -> None:
     row = row_of(lowered(), compiled(), V2)
     assert row.mxu_utilisation == pytest.approx(1e9 / 8 / (V2.peak_flops * 1000 / 0.70e9))
-    assert row.hbm_bytes_moved == 13_000 + 2 * (4096 + 4096 + 640) + 2 * 150_000
-    assert row.bound == "MXU"
+    assert row.hbm_bytes_moved == 4096 + 4096 + 640 + 5_000 + 2_000_000 + 300_000
+
+
+def test_at_memorys_whole_rate_what_multiplies_nothing_takes_as_long_as_its_bytes() -> None:
+    clock, rate = V2.clock_hz, V2.hbm_bytes_per_second
+    costs = (
+        Cost("a", "fusion", 10_000, 2.0, 1_000),  # 14 µs, its bytes 3 ns
+        Cost("b", "fusion", 10_000, 1.0, 0),  # nothing moves: as estimated
+        Cost("c", "fusion", 10_000, 1.0, 1_000, True),  # the MXU's time
+        Cost("d", "fusion", 1, 1.0, 10**9),  # never longer than estimated
+    )
+    assert full_memory_rate_seconds(costs, V2) == pytest.approx(2 * 1_000 / rate + 20_001 / clock)
+    row = row_of(lowered(), compiled(costs=costs, unestimated=(Unestimated("sort", "", 1.0, 100, 3_000),)), V2)
+    assert row.full_memory_rate_seconds == pytest.approx(2 * 1_000 / rate + 20_001 / clock)
+    assert row.device_seconds == pytest.approx(40_001 / clock)
+
+
+def test_what_holds_a_step_up_is_the_mxu_or_else_memory_at_its_whole_rate() -> None:
+    assert row_of(lowered(), compiled(unestimated=()), V2).bound == "MXU"
     assert row_of(lowered(flops=1.0), compiled(unestimated=()), V2).bound == "neither"
-    slow = compiled(unestimated=(Unestimated("copy-start", "", 1.0, 10**8),))
-    assert row_of(lowered(flops=1.0), slow, V2).bound == "HBM"
-    assert row_of(lowered(), slow, V2).bound == "MXU"  # the traffic is a model, the arithmetic is counted
+    # By its estimate memory gives a sixth of its rate; at the whole of it, nothing else takes time.
+    streams = compiled(costs=(Cost("", "fusion", 700_000, 1.0, 60_000_000),), unestimated=())
+    row = row_of(lowered(flops=1.0), streams, V2)
+    assert row.hbm_bytes_moved / V2.hbm_bytes_per_second < row.device_seconds / 5
+    assert row.bound == "HBM"
+    assert row_of(lowered(flops=1e11), streams, V2).bound == "MXU"
 
 
 def test_memory_is_split_by_role_and_adds_up_to_the_peak_and_the_program() -> None:

@@ -24,7 +24,7 @@ from colab_tpu_magic.widgets.plan_view import (
 )
 from colab_tpu_magic.widgets.plan_view.chosen import drawn_rows, main_row, shares
 from colab_tpu_magic.widgets.plan_view.curve import curve_drawing, curve_names
-from colab_tpu_magic.widgets.plan_view.facts import left_out, refusals, typed
+from colab_tpu_magic.widgets.plan_view.facts import figures, left_out, refusals, typed
 from colab_tpu_magic.widgets.plan_view.layers import layers_drawing
 from colab_tpu_magic.widgets.plan_view.live import progress_html, progress_line
 from colab_tpu_magic.widgets.plan_view.memory import memory_drawing
@@ -186,9 +186,10 @@ def test_curves_of_several_targets_are_named_and_axis_is_logarithmic_when_they_l
     assert "10 M" in said and "v6e-256" in said
 
 
-def test_single_point_of_a_curve_is_a_dot_at_its_size():
-    one = plan(rows=(row(1000),), curves=(Curve("v5e-1", "", points((1000, 41e3, True))),))
-    assert "512" in words(drawn(curve_drawing(one)))
+def test_a_curve_of_one_size_is_not_drawn_alone_and_is_a_dot_beside_others():
+    one = Curve("v5e-1", "bfloat16", points((1000, 41e3, True)))
+    assert curve_drawing(plan(rows=(row(1000),), curves=(one,))) is None
+    assert "1,024" in words(drawn(curve_drawing(plan(curves=(*plan().curves, one)))))
     assert curve_drawing(plan(curves=())) is None
     assert curve_drawing(plan(curves=(Curve("v5e-1", "", points((8, 0.0, True))),))) is None
 
@@ -272,6 +273,14 @@ def test_what_the_figures_leave_out_is_listed_with_the_models_and_versions():
         "Compiler: jax 0.10.2, libtpu 0.0.42.1, compiled in 7.3 s.",
     ]
     assert "Between devices 1 ms, by a model" in words(elements(plan_html(some)))
+
+
+def test_rate_at_memorys_whole_rate_is_told_where_it_differs():
+    streams = row(step_seconds=(0.025, 0.026), full_memory_rate_seconds=0.02)
+    told = dict(figures(streams))
+    assert told["At memory's whole rate"] == "up to 51,200 examples a second"  # 1,024 in 20 ms
+    near = row(step_seconds=(0.025, 0.026), full_memory_rate_seconds=0.0235)
+    assert "At memory's whole rate" not in dict(figures(near)) | dict(figures(row()))
 
 
 def test_plan_that_is_not_complete_says_why_below_its_verdict():

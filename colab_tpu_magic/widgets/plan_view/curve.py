@@ -21,9 +21,9 @@ WIDE_SPREAD = 40
 
 
 def curve_drawing(plan: Plan) -> Drawing | None:
-    """Return the rate over the batch size, a line for each target and precision; None without a rate."""
+    """Return the rate over the batch size, a line for each target and precision; None without two rates of one."""
     curves = [curve for curve in plan.curves if _drawn(curve)]
-    if not curves:
+    if max((len(_drawn(curve)) for curve in curves), default=0) < 2:
         return None
     names = curve_names(plan)
     entries = [(COLOURS[place % len(COLOURS)], names[plan.curves.index(one)]) for place, one in enumerate(curves)]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ...planner.plan import Plan
     from ...planner.row import Row
 
+WORTH_SAYING = 1.1
+"""The whole rate of memory is told where it would make a step faster by at least this."""
 NEAR = 0.9
 """Part of the highest rate from which a curve counts as flat."""
 TITLES = ("target", "batch", "precision", "answer", "memory of a device", "a step", "examples/s", "MXU", "held up by")
@@ -39,6 +41,7 @@ def figures(row: Row) -> list[tuple[str, str]]:
         ("Arithmetic of a step", _operations(row.flops)),
         ("Matrix units (MXU)", f"{share_text(row.mxu_utilisation)} of their peak" if row.mxu_utilisation else ""),
         ("Moved through memory", f"{bytes_text(row.hbm_bytes_moved)} a step" if row.hbm_bytes_moved else ""),
+        ("At memory's whole rate", _at_whole_rate(row)),
         ("Between devices", f"{time_text(row.collective_seconds)}, by a model" if row.collective_seconds else ""),
     ]
     return [(title, text) for title, text in found if text and text != "–"]
@@ -142,6 +145,14 @@ def _first_of_each_target(plan: Plan) -> list[Row]:
 
 def _several(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _at_whole_rate(row: Row) -> str:
+    """Return the rate at memory's whole rate where it differs enough from what the compiler estimates."""
+    seconds = row.full_memory_rate_seconds
+    if not seconds or row.device_seconds < WORTH_SAYING * seconds:
+        return ""
+    return f"up to {rate_text(row.batch_size / seconds)} examples a second"
 
 
 def _operations(flops: float) -> str:
