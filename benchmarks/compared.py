@@ -22,6 +22,7 @@ class Compared:
         high: Ours by the compiler's estimate alone.
         published: The published figure.
         said: Why there is none of ours, or ``""``.
+        whole: The lower end if memory gave its whole rate.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Compared:
     high: float
     published: float
     said: str = ""
+    whole: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -62,7 +64,15 @@ def deeper(two: Any, four: Any, layers: int) -> Any:
         short + (long - short) * (layers - 2) / 2
         for short, long in zip(two.step_seconds, four.step_seconds, strict=True)
     )
-    return replace(four, step_seconds=(low, high), examples_per_second=(four.batch_size / high, four.batch_size / low))
+    saved = two.device_seconds - two.full_memory_rate_seconds
+    more = four.device_seconds - four.full_memory_rate_seconds - saved
+    return replace(
+        four,
+        step_seconds=(low, high),
+        examples_per_second=(four.batch_size / high, four.batch_size / low),
+        device_seconds=low,
+        full_memory_rate_seconds=low - saved - more * (layers - 2) / 2,
+    )
 
 
 def against(one: Published, rows: Sequence[Any]) -> Compared:
@@ -75,18 +85,25 @@ def against(one: Published, rows: Sequence[Any]) -> Compared:
     refused = next((row for row in rows if not row.fits), None)
     if refused is not None:
         return Compared(one.name, 0.0, 0.0, one.examples_per_second, refused.reason)
-    low, high = (
-        rate([(part.batch_size, part.steps, row.step_seconds[end]) for part, row in zip(one.parts, rows, strict=True)])
-        for end in (1, 0)
+    parts = list(zip(one.parts, rows, strict=True))
+    low, high, whole = (
+        rate([(part.batch_size, part.steps, seconds(row)) for part, row in parts])
+        for seconds in (lambda row: row.step_seconds[1], lambda row: row.step_seconds[0], whole_seconds)
     )
-    return Compared(one.name, low, high, one.examples_per_second)
+    return Compared(one.name, low, high, one.examples_per_second, whole=whole)
+
+
+def whole_seconds(row: Any) -> float:
+    """Return the upper end of a step's seconds if memory gave its whole rate."""
+    return float(row.step_seconds[1] - row.device_seconds + row.full_memory_rate_seconds)
 
 
 def line(one: Compared, digits: int = 0) -> list[str]:
-    """Return the cells of a comparison: ours, published, ratio."""
+    """Return the cells of a comparison: ours, published, ratio, and the ratio at memory's whole rate."""
     if one.said:
-        return ["–", f"{one.published:,.{digits}f}", one.said]
+        return ["–", f"{one.published:,.{digits}f}", one.said, "–"]
     ours = f"{one.low:,.{digits}f}"
     if f"{one.high:,.{digits}f}" != ours:
         ours += f"–{one.high:,.{digits}f}"
-    return [ours, f"{one.published:,.{digits}f}", f"{one.ratio:.2f}"]
+    whole = f"{one.whole / one.published:.2f}" if one.whole else "–"
+    return [ours, f"{one.published:,.{digits}f}", f"{one.ratio:.2f}", whole]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.compared import Compared, against, deeper, line, rate
+from benchmarks.compared import Compared, against, deeper, line, rate, whole_seconds
 from benchmarks.plan_truth import CHIPS, main
 from benchmarks.published import IMAGENET, PUBLISHED, Part, Published
 from colab_tpu_magic.planner.row import FITS, OUT_OF_MEMORY, Row
@@ -40,14 +40,24 @@ def test_each_further_layer_takes_half_of_what_two_more_took() -> None:
     assert deeper(row((1, 1)), full, 24) is full
 
 
+def test_at_memorys_whole_rate_a_step_saves_what_the_compiler_has_it_wait() -> None:
+    """Of 1.0 s of estimate 0.4 is waiting: the step of 1.1 s takes 0.7; each two layers more wait a quarter second more."""
+    two = row((1.0, 1.1), device_seconds=1.0, full_memory_rate_seconds=0.6)
+    assert whole_seconds(two) == pytest.approx(0.7)
+    found = against(ONE, [two, two])
+    assert found.whole == pytest.approx(512 / 0.7) and line(found)[2:] == ["1.16", "1.83"]
+    deep = deeper(two, row((1.5, 1.7), device_seconds=1.5, full_memory_rate_seconds=0.85), 24)
+    assert deep.full_memory_rate_seconds == pytest.approx(deep.device_seconds - 0.4 - 11 * 0.25)
+
+
 def test_what_is_refused_says_why_in_place_of_a_figure() -> None:
     found = against(ONE, [row((1, 1)), row((0, 0), status=OUT_OF_MEMORY, reason="Does not fit: 20 GiB needed.")])
-    assert line(found) == ["–", "400", "Does not fit: 20 GiB needed."]
+    assert line(found) == ["–", "400", "Does not fit: 20 GiB needed.", "–"]
 
 
 def test_a_range_is_shown_where_its_ends_can_be_told_apart() -> None:
-    assert line(Compared("a", 3476.4, 3511.2, 4010.3)) == ["3,476–3,511", "4,010", "0.87"]
-    assert line(Compared("a", 172.6, 172.6, 197.0), 1) == ["172.6", "197.0", "0.88"]
+    assert line(Compared("a", 3476.4, 3511.2, 4010.3)) == ["3,476–3,511", "4,010", "0.87", "–"]
+    assert line(Compared("a", 172.6, 172.6, 197.0), 1) == ["172.6", "197.0", "0.88", "–"]
 
 
 def test_every_published_figure_has_its_source_its_date_and_what_was_different() -> None:
