@@ -1,7 +1,7 @@
 """Have a model take numbers where it takes text, in place: its own layers from a cut on, while a call runs.
 
 Private to Keras: a functional model of tensors inside another adds to ``Operation._inbound_nodes`` and
-``_outbound_nodes``, and ``Layer.__call__`` asks ``_assert_input_compatibility``. Tried on keras 3.10.0, 3.13.2 and 3.15.1.
+``_outbound_nodes``, and ``Layer.__call__`` asks ``_assert_input_compatibility`` and ``autocast``. Tried on keras 3.10.0, 3.13.2 and 3.15.1.
 """
 
 from __future__ import annotations
@@ -96,9 +96,12 @@ def cut(model: Any, rest: Any, kept: Kept | None = None) -> Iterator[None]:
         for name, function in functions.items():
             setattr(model, name, function)
     own.update(call=RestCall(rest), _assert_input_compatibility=lambda *args: None)
+    # A Sequential would cast floats to the dtype of its Input, which is "string".
+    autocast, own["autocast"] = own["autocast"], False
     try:
         yield
     finally:
+        own["autocast"] = autocast
         for name in HELD:
             own.pop(name, None)
         functions = {name: getattr(model, name, None) for name in FUNCTIONS}

@@ -12,13 +12,24 @@ from ..errors import DataError
 RECORD_ENDINGS = (".tfrecord", ".tfrecords", ".tfrec", ".record")
 
 
-def refuse_path(x: Any) -> None:
-    """Raise DataError when data is a path, a pattern or a list of paths, with the line to type instead."""
+def refuse_path(x: Any, takes_text: bool = False) -> None:
+    """Raise DataError when data is a path, a pattern or a list of paths, with the line to type instead.
+
+    Args:
+        x: The data.
+        takes_text: Whether it is for a model that begins with text.
+    """
     first = x[0] if isinstance(x, list | tuple) and x else x
     if not isinstance(first, str | os.PathLike):
         return
     if isinstance(x, list | tuple) and not os.fspath(first).endswith(RECORD_ENDINGS):
         return
+    if takes_text and isinstance(x, str):
+        raise DataError(
+            "x is one string, and the model takes rows of text.",
+            expected="a list of texts, one a row.",
+            type_next=f"model.predict([{x if len(x) <= 40 else x[:39] + '…'!r}])",
+        )
     path = os.fspath(first)
     shown = repr(path) if first is x else "paths"
     if os.path.isdir(path):

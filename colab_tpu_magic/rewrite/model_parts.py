@@ -5,6 +5,7 @@ Private to Keras: ``Layer._flatten_layers``. Tried on keras 3.10.0, 3.13.2 and 3
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,20 @@ def refuse_text_in_the_step(model: Any, runtime: Runtime, replicas: int, cut: bo
         f"The layer {layer.name!r} ({kind}) works on strings or in tables on the host, and a TPU or a replica computes "
         f"with numbers only. It cannot be taken out of the model here: {reason}.",
         expected="text turned into numbers in the data pipeline, on the host, and a model that begins after it.",
-        type_next=f"dataset = dataset.map(lambda text, label: ({layer.name}(text), label))",
+        type_next="dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(32).map(lambda text, label: "
+        f"({_variable_of(layer)}(text), label))",
     )
+
+
+def _variable_of(layer: Any) -> str:
+    """Return what a layer may be called in the user's code: its name where that was given, or a word for its kind."""
+    given = not re.fullmatch(r"[a-z_]+(_\d+)?", layer.name) or not layer.name.startswith(_own_name(layer))
+    return layer.name if given and layer.name.isidentifier() else "words"
+
+
+def _own_name(layer: Any) -> str:
+    """Return the name that Keras gives a layer of this kind: ``"text_vectorization"``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(layer).__name__).lower()
 
 
 def _check_fixed_batch(size: int, runtime: Runtime, replicas: int) -> None:

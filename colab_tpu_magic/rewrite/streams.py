@@ -18,7 +18,7 @@ from .forms import stream_of
 from .forms.callables import call
 from .padding import padding_for
 from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
-from .text_pipeline import text_pipeline
+from .text_pipeline import begins_with_text, text_pipeline
 
 LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS = 32, 2.0
 
@@ -49,7 +49,7 @@ def read_data(
     Raises:
         DataError: When the data cannot be used.
     """
-    refuse_path(x)
+    refuse_path(x, begins_with_text(model))
     called = call(x, batch_size)
     alone = y is None and sample_weight is None
     stream = None

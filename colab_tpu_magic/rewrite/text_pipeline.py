@@ -11,8 +11,9 @@ import numpy as np
 
 from ..backends.cut_model import Kept, cut, is_cut, rest_of
 from ..errors import DataError, ModelError
-from .arrays.text import MadeRows, call, fitted, function_of, text_array
-from .head import CannotCut, Head, find_head, waits_for_data
+from .arrays.text import MadeRows, fitted, text_array
+from .arrays.text_function import TextFunction
+from .head import OF_TEXT, CannotCut, Head, find_head, is_one_of, text_layers_of, waits_for_data
 
 
 class TextPipeline:
@@ -28,9 +29,11 @@ class TextPipeline:
         self.head = head
 
     @cached_property
-    def functions(self) -> list[Any]:
+    def functions(self) -> list[TextFunction]:
         """One for each thing that is made."""
-        return [function_of(made, self.head.inputs, self.head.dtypes) for made in self.head.made]
+        head = self.head
+        names = [self._called(name) for name in head.names]
+        return [TextFunction(made, head.inputs, head.dtypes, names, head.layers) for made in head.made]
 
     @cached_property
     def rest(self) -> Any:
@@ -54,7 +57,7 @@ class TextPipeline:
         """Return one batch of text as numbers."""
         leaves = self._leaves(x)
         made = [
-            call(function, [np.asarray(leaves[place]) for place in one.places])
+            function([np.asarray(leaves[place]) for place in one.places])
             for one, function in zip(self.head.made, self.functions, strict=True)
         ]
         return _alone_or_list([*made, *(leaves[place] for place in self.head.passed)])
@@ -82,7 +85,7 @@ class TextPipeline:
         x = element[0] if isinstance(element, tuple | list) else element
         count = len(keras.tree.flatten(x))
         own = dict(zip(map(id, keras.tree.flatten(x)), free, strict=False))
-        shapes = [function.structured_outputs.shape.as_list() for function in self.functions]
+        shapes = [function.shape for function in self.functions]
         axes = [tuple(at for at, length in enumerate(shape) if at and length is None) for shape in shapes]
         given = self._given(x)
         found = [*axes, *(own.get(id(given[place]), ()) for place in self.head.passed), *free[count:]]
@@ -112,6 +115,9 @@ class TextPipeline:
             )
         return parts
 
+    def _called(self, name: str) -> str:
+        return "x" if len(self.head.inputs) == 1 else f"x[{name!r}]"
+
     def _leaves(self, x: Any) -> list[Any]:
         from .sources import as_arrays
 
@@ -119,10 +125,17 @@ class TextPipeline:
         head = self.head
         for leaf, tensor, dtype, name in zip(self._given(x), head.inputs, head.dtypes, head.names, strict=True):
             if dtype == "string":
-                leaves.append(text_array(leaf, tensor.shape, f"x[{name!r}]" if isinstance(x, dict) else "x"))
+                leaves.append(text_array(leaf, tensor.shape, self._called(name)))
             else:
-                leaves.append(fitted(as_arrays(leaf, "x"), tensor.shape))
+                leaves.append(fitted(as_arrays(leaf, self._called(name)), tensor.shape, self._called(name)))
         return leaves
+
+
+def begins_with_text(model: Any) -> bool:
+    """Return whether a model has a layer that takes text."""
+    if not hasattr(model, "_flatten_layers"):
+        return False
+    return any(is_one_of(layer, OF_TEXT) for layer in text_layers_of(model))
 
 
 def text_pipeline(model: Any, x: Any = None) -> TextPipeline | None:

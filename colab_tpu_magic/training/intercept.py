@@ -137,13 +137,13 @@ class Interceptor:
 
     def fit(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Prepare and run one `fit`."""
+        self.calls += 1  # also where it is refused: the cell did call it
         keras_fit = self._keras["fit"]
         arguments = arguments_of(keras_fit, model, args, kwargs)
         # Before the data is read: of text, the layer that reads it is the thing to name.
         refuse_what_cannot_move(model, self.runtime, self._replicas, self._cuts)
         options = self._planned(model, arguments)
         request = read_fit(model, arguments)
-        self.calls += 1
         prepared = prepare(request, self.runtime, options, self._shuffle_seed())
         run = new_run(prepared, self.runtime)
         run.recipe = recipe_of(prepared, self.runtime, self.options, arguments)
@@ -176,6 +176,7 @@ class Interceptor:
             with self._built_for(model, feed):
                 result = keras_evaluate(model, *args, **kwargs)
             return _no_figures(model) if feed.cut else result
+        self.calls += 1
         arguments = arguments_of(keras_evaluate, model, args, kwargs)
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
@@ -194,6 +195,7 @@ class Interceptor:
 
     def predict(self, model: Any, args: tuple, kwargs: dict) -> Any:
         """Run one `predict`, the padding of the last batch cut off again."""
+        self.calls += 1
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
         source = self._read(model, arguments["batch_size"], arguments.pop("x"))
@@ -207,7 +209,6 @@ class Interceptor:
         return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
 
     def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
-        self.calls += 1
         refuse_text_in_the_step(model, self.runtime, self._replicas, self._cuts)
         source = read_data(x, y, sample_weight, model=model, batch_size=batch_size, ahead=False)
         if "static-shapes" not in self.options.no:

@@ -198,8 +198,9 @@ def test_text_that_is_missing_is_named():
     x, y = texts()
     holed = x.astype(object)
     holed[3] = None
-    with pytest.raises(tpu.DataError, match="among it, NoneType"), training(**OPTIONS):
-        sequential().fit(holed, y, **FIT)
+    with pytest.raises(tpu.DataError, match="x has missing values: 1 of 40 rows, row 3 the first, which is None"):
+        with training(**OPTIONS):
+            sequential().fit(holed, y, **FIT)
 
 
 class OwnCall(keras.Model):
@@ -236,7 +237,7 @@ def test_text_layers_that_cannot_be_taken_out_are_named_with_the_line_that_moves
     for model, options, reason in cases:
         with pytest.raises(tpu.ModelError, match=f"'words'.*{reason}") as refused, training(**options):
             model.fit(x, y)
-        assert "dataset.map(lambda text, label: (words(text), label))" in str(refused.value)
+        assert "(x, y)).batch(32).map(lambda text, label: (words(text), label))" in str(refused.value)
 
 
 def test_a_check_looks_at_text_in_arrays_and_says_what_it_does_not_look_at():
@@ -251,3 +252,78 @@ def test_a_check_looks_at_text_in_arrays_and_says_what_it_does_not_look_at():
         assert any("begins with text" in finding.message for finding in report.findings)
         assert not report.changes
     assert not unbuilt.built
+
+
+def test_numbers_that_are_no_integers_come_out_of_the_text_as_they_are():
+    """A Sequential casts floats to the dtype of its Input, which is text."""
+    x, y = texts()
+    made = []
+    for text in (True, False):
+        keras.utils.set_random_seed(1)
+        words = keras.layers.TextVectorization(20, output_mode="tf_idf")
+        words.adapt(x)
+        numbers = keras.ops.convert_to_numpy(words(x))
+        first = [keras.Input((), dtype="string"), words] if text else [keras.Input(numbers.shape[1:])]
+        model = compiled(keras.Sequential([*first, keras.layers.Dense(1)]))
+        data = x if text else numbers
+        with training(**OPTIONS):
+            made.append((model.fit(data, y, **FIT).history, model.predict(data[:5])))
+        assert model.autocast
+    close(made[0][0], made[1][0])
+    np.testing.assert_allclose(made[0][1], made[1][1], atol=2e-6)
+
+
+def test_a_standardize_of_the_users_own_is_called_as_keras_calls_it(runtime):
+    x, y = texts()
+
+    def lower(text):
+        return np.char.lower(text) if isinstance(text, np.ndarray) else tf.strings.lower(text)
+
+    def made():
+        keras.utils.set_random_seed(1)
+        words = keras.layers.TextVectorization(20, standardize=lower, name="words")
+        words.adapt(x)
+        return compiled(keras.Sequential([words, *layers(True)]))
+
+    with training(**OPTIONS):
+        ours = made().fit(np.char.upper(x), y, **FIT).history
+    close(ours, by_hand(made(), x, y)[0])
+
+
+def test_text_without_a_word_trains_and_predicts(runtime):
+    x, y = texts()
+    model = sequential(length=None, mask=True, given=True)
+    empty = np.full(SIZE, "")
+    batches = tf.data.Dataset.from_tensor_slices((np.concatenate([empty, x]), np.concatenate([y[:SIZE], y])))
+    with training(**OPTIONS):
+        model.fit(batches.batch(SIZE))
+        alone = model.predict(["", "  "])
+    assert alone.shape == (2, 1)
+
+
+def test_layers_that_were_not_adapted_and_values_that_they_refuse_are_named():
+    x, y = texts()
+    model = compiled(keras.Sequential([keras.layers.TextVectorization(20, name="words"), *layers(False)]))
+    known = keras.layers.StringLookup(vocabulary=["red"], num_oov_indices=0, name="kinds")
+    strict = compiled(keras.Sequential([keras.Input((1,), dtype="string"), known, *layers(False)]))
+    for looks, data, said in (
+        (model, x, r"'words' \(TextVectorization\) was not adapted"),
+        (
+            strict,
+            np.array(["red", "blue"] * 20)[:, None],
+            "cannot take x: When `num_oov_indices=0` all inputs should be in vocabulary, found OOV",
+        ),
+    ):
+        with pytest.raises(tpu.TpuMagicError, match=said), training(**OPTIONS):
+            looks.fit(data, y, **FIT)
+
+
+def test_text_in_the_place_of_numbers_is_told_by_the_inputs_name():
+    x, y = texts()
+    model = several()
+    parts = {"text": x, "kind": x, "place": np.arange(ROWS), "number": np.zeros((ROWS, 3), "float32")}
+    for name, wrong in (("text", parts["number"][:, 0]), ("number", x)):
+        with pytest.raises(tpu.DataError, match=rf"^x\['{name}'\] holds"), training(**OPTIONS):
+            model.fit({**parts, name: wrong}, y, **FIT)
+    with pytest.raises(tpu.DataError, match="x is one string"), training(**OPTIONS):
+        sequential(given=True).predict("a tiny tpu")

@@ -2,87 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import DataError
-from ..head import Made
 from .base import Rows
+from .text_function import TextFunction
 
 AT_ONCE = 4096
 """Rows that are looked at in one go to learn how long the longest becomes."""
-
-
-def function_of(made: Made, inputs: Sequence[Any], dtypes: Sequence[str]) -> Any:
-    """Return a function of TensorFlow's that makes numbers as a model's first layers do, on the CPU.
-
-    Args:
-        made: What is made.
-        inputs: All inputs of the model.
-        dtypes: What each of them holds.
-    """
-    import tensorflow as tf
-
-    taken = [inputs[place] for place in made.places]
-
-    def numbers(*tensors: Any) -> Any:
-        with tf.device("/CPU:0"):
-            return _value(made.tensor, {id(one): tensor for one, tensor in zip(taken, tensors, strict=True)})
-
-    specs = [tf.TensorSpec([None, *inputs[place].shape[1:]], dtypes[place]) for place in made.places]
-    return tf.function(numbers, input_signature=specs).get_concrete_function()
-
-
-def _value(tensor: Any, known: dict[int, Any]) -> Any:
-    """Return what a KerasTensor becomes, the values of the inputs given."""
-    import keras
-
-    if id(tensor) not in known:
-        history = tensor._keras_history
-        node = history.operation._inbound_nodes[history.node_index]
-
-        def filled(part: Any) -> Any:
-            return _value(part, known) if isinstance(part, keras.KerasTensor) else part
-
-        args, kwargs = keras.tree.map_structure(filled, (node.arguments.args, node.arguments.kwargs))
-        outputs = keras.tree.flatten(history.operation(*args, **kwargs))
-        known |= {id(one): output for one, output in zip(node.outputs, outputs, strict=True)}
-    return known[id(tensor)]
-
-
-def call(function: Any, leaves: Sequence[np.ndarray], name: str = "x") -> np.ndarray:
-    """Return the numbers of some rows.
-
-    Raises:
-        DataError: When a row holds no text.
-    """
-    import tensorflow as tf
-
-    try:
-        with tf.device("/CPU:0"):
-            tensors = [
-                tf.convert_to_tensor(leaf if spec.dtype == tf.string else leaf.astype(spec.dtype.as_numpy_dtype))
-                for leaf, spec in zip(leaves, function.structured_input_signature[0], strict=True)
-            ]
-            return function(*tensors).numpy()
-    except (TypeError, ValueError) as error:
-        strange = {type(one).__name__ for leaf in leaves for one in leaf.reshape(-1)} - {"str", "bytes", "str_"}
-        if not strange:
-            raise
-        raise DataError(
-            f"{name} holds text and, among it, {' and '.join(sorted(strange))}.",
-            expected="text in every row; an empty one where there is none.",
-            type_next=f'{name} = ["" if one is None else str(one) for one in {name}]',
-        ) from error
 
 
 class MadeRows(Rows):
     """Rows that a model's first layers make of text when a batch asks for them.
 
     Args:
-        function: From `function_of`.
+        function: What makes them.
         leaves: What it takes, each an array ``(rows, ...)``.
 
     Attributes:
@@ -90,22 +27,21 @@ class MadeRows(Rows):
         lengths: How long each row is without the zeros at its end, likewise.
     """
 
-    def __init__(self, function: Callable[..., Any], leaves: Sequence[np.ndarray]) -> None:
-        output = function.structured_outputs  # type: ignore[attr-defined]
+    def __init__(self, function: TextFunction, leaves: Sequence[np.ndarray]) -> None:
         self.function, self.leaves = function, leaves
         self.longest: int | None = None
         self.lengths: np.ndarray | None = None
-        shape = output.shape.as_list()[1:]
+        shape = list(function.shape[1:])
         if None in shape:
             self.lengths, self.longest = self._look()
             shape = [self.longest if length is None else length for length in shape]
-        super().__init__((len(leaves[0]), *shape), output.dtype.as_numpy_dtype)
+        super().__init__((len(leaves[0]), *shape), function.dtype)
 
     def _look(self) -> tuple[np.ndarray, int]:
         """Make every row once and keep none: return how long each is, and how long the layers make the longest."""
         rows, lengths, longest = len(self.leaves[0]), [], 0
         for at in range(0, rows, AT_ONCE):
-            there = call(self.function, [leaf[at : at + AT_ONCE] for leaf in self.leaves]) != 0
+            there = self.function([leaf[at : at + AT_ONCE] for leaf in self.leaves], self.leaves) != 0
             there = there.reshape(*there.shape[:2], -1).any(axis=2)
             lengths.append((there * np.arange(1, there.shape[1] + 1)).max(axis=1, initial=0))
             longest = max(longest, there.shape[1])
@@ -113,7 +49,7 @@ class MadeRows(Rows):
 
     def gather(self, rows: np.ndarray) -> np.ndarray:
         """Make the numbers of some rows."""
-        numbers = call(self.function, [leaf[rows] for leaf in self.leaves])
+        numbers = self.function([leaf[rows] for leaf in self.leaves], self.leaves)
         if numbers.shape[1:] == self.shape[1:]:
             return numbers
         padded = np.zeros((len(rows), *self.shape[1:]), self.dtype)
