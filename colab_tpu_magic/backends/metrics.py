@@ -33,7 +33,10 @@ class Reading:
 
 
 def readings(model: Any) -> dict[str, Reading]:
-    """Return every metric of a model whose metric variables hold values, by name."""
+    """Return every metric of a model whose metric variables hold values, by name.
+
+    A mean of nothing is left out: a `train_step` of the user's own may never touch the loss that Keras keeps.
+    """
     totals = {metric.name: metric for metric in _leaf_metrics(model) if _is_mean(metric)}
     result: dict[str, Reading] = {}
     for name, value in model.get_metrics_result().items():
@@ -45,7 +48,8 @@ def readings(model: Any) -> dict[str, Reading]:
             result[name] = Reading(float(number))
         else:
             total, count = float(np.asarray(mean.total)), float(np.asarray(mean.count))
-            result[name] = Reading(total / count if count else float("nan"), total, count)
+            if count:
+                result[name] = Reading(total / count, total, count)
     return result
 
 

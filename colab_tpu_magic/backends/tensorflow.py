@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from .learning_rate import adjustable, inner_optimizer, rate_variable, scheduled_rate
 from .metrics import Reading, readings
+from .output_losses import rows_counted
 from .variables import forget_functions, live_variables, optimizers_of, scalar
 
 
@@ -85,7 +86,8 @@ class TensorFlowEngine:
     def calling(self, model: Any, on_replicas: bool = True) -> Iterator[None]:
         """Run Keras' own fit, evaluate or predict. TensorFlow keeps the weights in the variables."""
         try:
-            yield
+            with rows_counted(model):
+                yield
         finally:
             if on_replicas:
                 self.settle(model)

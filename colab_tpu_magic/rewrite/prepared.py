@@ -77,6 +77,8 @@ class PreparedFit:
         jit_compile: What the model gets during the fit, or None to leave it.
         steps_per_execution: Steps in one dispatch, or None to leave it.
         gradient_divisor: What every gradient is divided by during the fit, or None.
+        scaled_losses: Whether losses that come as one number are divided by the replicas.
+        scaled_compute_loss: Whether what the model's own ``compute_loss`` returns is, too.
         on_replicas: Whether the model trains on the runtime's replicas.
         shapes: Shapes that training batches come in, as far as they are known ahead.
         prefetch: Batches made ahead.
@@ -101,6 +103,8 @@ class PreparedFit:
     jit_compile: bool | None = None
     steps_per_execution: int | None = None
     gradient_divisor: int | None = None
+    scaled_losses: bool = False
+    scaled_compute_loss: bool = False
     on_replicas: bool = True
     shapes: int = 1
     prefetch: int = 0

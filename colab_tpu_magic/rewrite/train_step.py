@@ -39,6 +39,21 @@ class TrainStep:
     owner: str = ""
 
 
+def read_compute_loss(model: Any, replicas: int) -> TrainStep:
+    """Return what the text of a model's `compute_loss` says, where it is the user's own.
+
+    Args:
+        model: A Keras model.
+        replicas: As for `read_train_step`.
+    """
+    import keras
+
+    own = type(model).compute_loss
+    if own is keras.Model.compute_loss or (own.__module__ or "").split(".")[0] == "keras":
+        return TrainStep("keras")
+    return _read(model, own, replicas)
+
+
 def read_train_step(model: Any, replicas: int) -> TrainStep:
     """Return what the text of a model's `train_step` says.
 
@@ -51,6 +66,11 @@ def read_train_step(model: Any, replicas: int) -> TrainStep:
     step = type(model).train_step
     if step is keras.Model.train_step or (step.__module__ or "").split(".")[0] == "keras":
         return TrainStep("keras")
+    return _read(model, step, replicas)
+
+
+def _read(model: Any, step: Any, replicas: int) -> TrainStep:
+    """Return what the text of a method says, and of the methods of the user's own that it calls."""
     owner = step.__qualname__.rpartition(".")[0].rpartition(".")[2]
     bodies = [body for function in _reached(model, step) if (body := _body_of(function)) is not None]
     if not bodies:
@@ -62,7 +82,7 @@ def read_train_step(model: Any, replicas: int) -> TrainStep:
         return TrainStep("keras", owner=owner)
     losses = _loss_objects(model)
     by_hand = bool(names & BY_HAND)
-    scaled = by_hand or bool(names & SCALED) or any(_calls(node, losses) for node in nodes)
+    scaled = by_hand or bool(names & (SCALED | _loss_names(model, step))) or any(_calls(node, losses) for node in nodes)
     mean = any(_is_call_of(node, MEANS) for node in nodes)
     logged = () if by_hand else tuple(dict.fromkeys(name for body in bodies for name in _logged(body, losses)))
     if scaled:
@@ -95,6 +115,22 @@ def _loss_objects(model: Any) -> set[str]:
     import keras
 
     return {name for name, value in vars(model).items() if isinstance(value, keras.losses.Loss)}
+
+
+def _loss_names(model: Any, step: Any) -> set[str]:
+    """Return the names of Keras' loss classes, and those under which losses are known where methods are written."""
+    import keras
+
+    def is_loss(value: Any) -> bool:
+        return isinstance(value, keras.losses.Loss) or (
+            isinstance(value, type) and issubclass(value, keras.losses.Loss)
+        )
+
+    found = {name for name in dir(keras.losses) if is_loss(getattr(keras.losses, name))}
+    for function in _reached(model, step):
+        known = inspect.unwrap(function).__globals__
+        found |= {name for name in inspect.unwrap(function).__code__.co_names if is_loss(known.get(name))}
+    return found
 
 
 def _is_call_of(node: ast.AST, names: set[str]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backends.cut_model import Kept
 from ..backends.feed_adapter import FeedAdapter
+from ..backends.loss_scale import scaled_losses
 from ..backends.quiet_import import quiet_standard_error
 from ..backends.synchronized import taking_synchronized_layers
 from ..errors import ModelError
@@ -29,6 +30,7 @@ from ..rewrite.rules.dtypes import device_dtypes
 from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import bounded, read_data
 from ..rewrite.text_pipeline import taking_numbers
+from ..rewrite.train_step import read_compute_loss
 from .callback import Guard
 from .control import Control
 from .legacy_keras import watching_legacy_models
@@ -251,8 +253,15 @@ class Interceptor:
         )
         jit = None if bool(model.jit_compile) == wanted else wanted
         held = held_attribute(model, "jit_compile", jit)
-        with taking_numbers(model, self._kept), held, self.runtime.engine.calling(model, self._moves):
-            yield
+        with taking_numbers(model, self._kept), held, self._scaled(model):
+            with self.runtime.engine.calling(model, self._moves):
+                yield
+
+    def _scaled(self, model: Any) -> AbstractContextManager[None]:
+        """Divide by the replicas what the rule ``loss-scaling`` divides in a fit, so that an evaluation shows the loss."""
+        if self.runtime.engine.name != "tensorflow" or self._replicas == 1 or "loss-scaling" in self.options.no:
+            return nullcontext()
+        return scaled_losses(model, read_compute_loss(model, self._replicas).kind == "mean")
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
         """Build the model ahead where Keras could not from the first batch."""

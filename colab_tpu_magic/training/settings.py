@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..backends.gradients import divided_gradients
+from ..backends.loss_scale import scaled_losses
 from ..backends.variables import forget_functions, scalar
 from ..rewrite.prepared import PreparedFit
 from .control import Control
@@ -21,8 +22,14 @@ def fit_settings(prepared: PreparedFit, control: Control) -> Iterator[None]:
     with held_attribute(model, "jit_compile", prepared.jit_compile):
         with held_attribute(model, "steps_per_execution", prepared.steps_per_execution):
             with _precision(model, prepared.precision, _on_host(prepared)), _rate(prepared, control):
-                with divided_gradients(model, prepared.gradient_divisor):
+                with divided_gradients(model, prepared.gradient_divisor), _losses(prepared):
                     yield
+
+
+def _losses(prepared: PreparedFit) -> AbstractContextManager[None]:
+    if not prepared.scaled_losses:
+        return nullcontext()
+    return scaled_losses(prepared.request.model, prepared.scaled_compute_loss)
 
 
 @contextmanager

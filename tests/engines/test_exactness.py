@@ -191,6 +191,26 @@ def test_steps_limits_the_rows_of_evaluate_and_predict(trained):
     assert there["rows"] == 48
 
 
+@pytest.mark.keras_floor
+def test_the_loss_of_each_output_counts_every_row_once():
+    """In a graph of TensorFlow's, plain Keras weighs a last batch of 3 rows as much as one of 16."""
+    x, _ = rows(51)
+    y = {"a": x[:, :1] * 3 - 1, "b": x[:, :3] ** 2}
+    inputs = keras.Input((20,))
+    model = keras.Model(
+        inputs, {"a": keras.layers.Dense(1, name="a")(inputs), "b": keras.layers.Dense(3, name="b")(inputs)}
+    )
+    model.compile(keras.optimizers.SGD(0.0), {"a": "mse", "b": "mae"}, loss_weights={"a": 0.3, "b": 1.0})
+    whole = model.evaluate(x, y, batch_size=51, verbose=0, return_dict=True)
+    with training(batch_size="keep", learning_rate="keep"):
+        there = model.evaluate(x, y, batch_size=16, verbose=0, return_dict=True)
+        history = model.fit(x, y, batch_size=16, validation_data=(x, y), verbose=0).history
+    for name, value in whole.items():
+        assert there[name] == pytest.approx(value, rel=1e-6)
+        assert history[f"val_{name}"] == pytest.approx([value], rel=1e-6)
+    assert type(model._compile_loss).__name__ == "CompileLoss"
+
+
 def test_several_outputs_are_each_cut_to_the_rows():
     x, _ = rows(13)
     inputs = keras.Input((20,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -114,6 +116,22 @@ def test_plain_mean_trains_with_the_rate_it_was_given(runtime):
 
 
 @pytest.mark.only("tensorflow")
+def test_a_step_that_leaves_the_loss_tracker_alone_shows_the_loss_it_returns(runtime):
+    import tensorflow as tf
+
+    class Returned(keras.Sequential):
+        def train_step(self, data):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(mean_of_all(data[1], self(data[0], training=True)))
+            variables = self.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            return {"loss": loss}
+
+    _, _, run, history, _ = both(lambda: with_loss(None, Returned))
+    assert run.nan_step is None and run.train["loss"].values[-1] == pytest.approx(history["loss"][-1])
+
+
+@pytest.mark.only("tensorflow")
 def test_plain_mean_without_the_rule_is_named(runtime):
     if runtime.replicas == 1:
         return
@@ -146,3 +164,64 @@ def test_stateless_step_trains_as_on_one_device():
     assert distance(ours, theirs) < 2e-6
     np.testing.assert_allclose(history["loss"], expected["loss"], atol=2e-6)
     assert run.traps == ()
+
+
+def mean_of_all(y_true, y_pred):
+    return ops.mean(keras.losses.sparse_categorical_crossentropy(y_true, y_pred))
+
+
+def a_value_each(y_true, y_pred):
+    return keras.losses.sparse_categorical_crossentropy(y_true, y_pred)
+
+
+class MeanLoss(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return mean_of_all(y_true, y_pred)
+
+
+class OwnLoss(keras.Sequential):
+    """A model whose compute_loss takes a mean by itself."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return ops.mean(keras.losses.sparse_categorical_crossentropy(y, y_pred))
+
+
+def with_loss(loss, kind=keras.Sequential):
+    model = kind([keras.Input((12,)), keras.layers.Dense(2, activation="softmax")])
+    model.compile(keras.optimizers.SGD(0.1), loss)
+    return model
+
+
+@pytest.mark.keras_floor
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: with_loss(mean_of_all), "mean_of_all: one number for a replica's rows"),
+        (lambda: with_loss(MeanLoss()), "mean_loss: one number for a replica's rows"),
+        (lambda: with_loss(a_value_each), None),
+        (lambda: with_loss(None, OwnLoss), "a mean over one replica's rows, of compute_loss"),
+    ],
+)
+def test_a_loss_of_one_number_trains_and_is_shown_as_on_one_device(runtime, make, said):
+    ours, theirs, run, history, expected = both(make)
+    assert distance(ours, theirs) < 2e-6
+    np.testing.assert_allclose(history["loss"], expected["loss"], atol=2e-6)
+    several = runtime.backend == "tensorflow" and runtime.replicas > 1
+    assert changed(run).get("loss-scaling", (None,))[0] == (said if several else None)
+    x, y = data_for("vector")
+    with training(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A loss or metric of this model")
+        there = ours.evaluate(x, y, batch_size=len(x), verbose=0)
+    assert there == pytest.approx(ours.evaluate(x, y, batch_size=len(x), verbose=0), rel=1e-5)
+    assert "compute_loss" not in vars(ours)
+
+
+@pytest.mark.only("tensorflow")
+def test_a_compute_loss_that_cannot_be_read_is_named(runtime):
+    class Summed(OwnLoss):
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            return ops.sum(keras.losses.sparse_categorical_crossentropy(y, y_pred)) / 32
+
+    _, _, run, _, _ = both(lambda: with_loss(None, Summed))
+    found = [one.message for one in run.traps if one.trap == "custom-train-step"]
+    assert [message.split(" makes")[0] for message in found] == ["Summed.compute_loss"] * (runtime.replicas > 1)

@@ -105,7 +105,11 @@ class TextFunction:
 def _said(error: Any) -> str:
     """Return what a layer says of a value, without where in its graph that was."""
     lines = (re.sub(r"\{\{.*?\}\}|assertion failed:", "", line).strip() for line in str(error.message).splitlines())
-    said = [line for line in lines if line and not line.startswith(("[[", "Detected at node", "File ", "Graph execution error"))]
+    said = [
+        line
+        for line in lines
+        if line and not line.startswith(("[[", "Detected at node", "File ", "Graph execution error"))
+    ]
     return (said[0] if said else type(error).__name__).strip("[]. ").replace('\\"', '"')
 
 

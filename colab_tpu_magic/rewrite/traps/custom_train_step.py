@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..prepared import PreparedFit
-from ..train_step import read_train_step
+from ..train_step import TrainStep, read_compute_loss, read_train_step
 from .base import Trap
 
 if TYPE_CHECKING:
     from ...backends.base import Runtime
 
+PLAIN = "for a plain mean over the rows"
 REPLICAS = "tf.distribute.get_strategy().num_replicas_in_sync"
 
 
@@ -26,21 +27,15 @@ class CustomTrainStep(Trap):
         """Look at the text of the model's train_step."""
         if runtime.engine.name != "tensorflow" or prepared.replicas == 1:
             return []
-        step = read_train_step(prepared.request.model, prepared.replicas)
-        found: list[Finding] = []
+        model, replicas = prepared.request.model, prepared.replicas
+        step = read_train_step(model, replicas)
+        found = [
+            self.finding("warning", self._told(read, name, replicas), f"loss = loss / {REPLICAS}  # {PLAIN}")
+            for name, read in (("train_step", step), ("compute_loss", read_compute_loss(model, replicas)))
+            if read.kind in ("unclear", "mixed")
+        ]
         if step.kind == "mean" and prepared.gradient_divisor is None:
             found.append(self.finding("warning", self._multiplied(step.owner, prepared), f"loss = loss / {REPLICAS}"))
-        if step.kind in ("unclear", "mixed"):
-            how = "mixes losses of Keras with means of its own" if step.kind == "mixed" else "makes its loss by itself"
-            found.append(
-                self.finding(
-                    "warning",
-                    f"{step.owner}.train_step {how}. TensorFlow adds up the gradients of all {prepared.replicas} "
-                    "replicas, so each part of the loss has to be divided by their number; Keras' losses and "
-                    "compute_loss are, a plain mean is not.",
-                    f"loss = loss / {REPLICAS}  # for a plain mean over the rows",
-                )
-            )
         for name in step.logged:
             found.append(
                 self.finding(
@@ -52,6 +47,13 @@ class CustomTrainStep(Trap):
                 )
             )
         return found
+
+    def _told(self, read: TrainStep, name: str, replicas: int) -> str:
+        how = "mixes losses of Keras with means of its own" if read.kind == "mixed" else "makes its loss by itself"
+        return (
+            f"{read.owner}.{name} {how}. TensorFlow adds up the gradients of all {replicas} replicas, so each part of the "
+            "loss has to be divided by their number; Keras' losses and compute_loss are, a plain mean is not."
+        )
 
     def _multiplied(self, owner: str, prepared: PreparedFit) -> str:
         return (
