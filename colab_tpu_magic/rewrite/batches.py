@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 
@@ -86,6 +87,24 @@ def rebatch(
             pending.append(more)
             have += rows_of(more)
     yield joined()
+
+
+def join_alike(batches: Iterator[Batch], batch_size: int) -> Iterator[Batch]:
+    """Join and cut batches to one size as far as neighbours have the same lengths; none is padded.
+
+    Args:
+        batches: Batches of any number of rows and of any lengths.
+        batch_size: The most rows in a batch given out; fewer where the lengths change, and at the end.
+    """
+    for _, alike in groupby(batches, key=lengths_in):
+        yield from rebatch(alike, batch_size, "keep")
+
+
+def lengths_in(batch: Batch) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of a batch's arrays without their rows."""
+    import keras
+
+    return tuple(tuple(leaf.shape[1:]) for leaf in keras.tree.flatten(batch))
 
 
 def even_pieces(batch: Batch, replicas: int) -> Iterator[Batch]:
