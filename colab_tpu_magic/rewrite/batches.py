@@ -7,6 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
+from ..errors import DataError
 from .sources import Batch, rows_of
 
 
@@ -60,7 +61,7 @@ def rebatch(
             return pending[0]
         if join is not None:
             return join(pending)
-        return keras.tree.map_structure(lambda *leaves: np.concatenate(leaves), *pending)
+        return keras.tree.map_structure(_concatenated, *pending)
 
     def cut(batch: Batch, start: int, stop: int) -> Batch:
         return keras.tree.map_structure(lambda leaf: leaf[start:stop], batch)
@@ -87,6 +88,28 @@ def rebatch(
             pending.append(more)
             have += rows_of(more)
     yield joined()
+
+
+def _concatenated(*leaves: np.ndarray) -> np.ndarray:
+    """Return arrays as one, rows after rows.
+
+    Raises:
+        DataError: When they differ in more than their rows, which neither the data, nor the model, nor the first
+            batches have told.
+    """
+    first, other = leaves[0], next((leaf for leaf in leaves if leaf.shape[1:] != leaves[0].shape[1:]), None)
+    if other is not None:
+        raise differs(other.shape, first.shape)
+    return np.concatenate(leaves)
+
+
+def differs(shape: tuple[int | None, ...], before: tuple[int | None, ...]) -> DataError:
+    """Return what to say of a batch with a length that could not be foreseen."""
+    return DataError(
+        f"A batch has an array of shape {shape}, and those that were read ahead had {before}: lengths vary.",
+        expected="a model whose keras.Input leaves the length open (None), which tells it before any batch is read.",
+        type_next=f"keras.Input({tuple(None if one != two else one for one, two in zip(shape[1:], before[1:]))})",
+    )
 
 
 def join_alike(batches: Iterator[Batch], batch_size: int) -> Iterator[Batch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from ..errors import DataError
@@ -42,7 +43,7 @@ def open_axes(model: Any, batch: Batch) -> tuple[Axes | None, ...]:
     axes: list[Axes | None] = [_open(leaf, shape) for leaf, shape in zip(leaves[0], inputs, strict=True)]
     for part, arrays in zip(batch[1:], leaves[1:], strict=True):
         outputs = _shapes_for(part, getattr(model, "outputs", None), getattr(model, "output_names", None))
-        for leaf, shape in zip(arrays, outputs or [None] * len(arrays), strict=True):
+        for leaf, shape in zip(arrays, outputs or repeat(None, len(arrays)), strict=True):
             told = leaf.ndim == 1 or (shape is not None and _is_like(leaf, shape))
             axes.append(_open(leaf, shape or ()) if told else None)
     return tuple(axes)

@@ -48,7 +48,7 @@ def read_data(
         model: The model that gets the data, where it is known.
         ahead: Whether to read a few batches ahead to learn how lengths vary; otherwise only where the model does not
             tell which may.
-        most: Batches that the call takes, which it reads no further than; None for all.
+        most: Batches that the call takes: what can be read once is read no further. None for all; 0 reads none ahead.
 
     Raises:
         DataError: When the data cannot be used.
@@ -101,7 +101,7 @@ def read_data(
     if own is not None:
         first_pass = checked(first_pass, first, own, form)
     if (ahead and any(axes is None or axes for axes in own or free or ())) or (own is not None and None in own):
-        looked += _ahead(first_pass, first, most)
+        looked += _ahead(first_pass, first, most if stream.once or most == 0 else None)
     if own is not None:
         free = settled(own, looked)
     found = tuple(dict.fromkeys(conversions))
@@ -144,7 +144,7 @@ def _ahead(batches: Iterator[Batch], first: Batch, most: int | None) -> list[Bat
     import keras
 
     began, looked = time.perf_counter(), list[Batch]()
-    left = min(LOOK_AHEAD_BATCHES, most or LOOK_AHEAD_BATCHES) - 1
+    left = max(0, (LOOK_AHEAD_BATCHES if most is None else min(LOOK_AHEAD_BATCHES, most)) - 1)
     each = sum(leaf.nbytes for leaf in keras.tree.flatten(first))
     for batch in islice(batches, min(left, LOOK_AHEAD_BYTES // max(each, 1))):
         looked.append(batch)

@@ -181,7 +181,7 @@ class Interceptor:
         arguments.pop("kwargs", None)
         parts = arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight")
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
-        source = self._read(model, batch_size, steps, *parts)
+        source = self._read(model, batch_size, steps, parts)
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(model, source, batch_size)
         split = are_row_means(model)
@@ -197,7 +197,7 @@ class Interceptor:
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
-        source = self._read(model, batch_size, steps, arguments.pop("x"))
+        source = self._read(model, batch_size, steps, (arguments.pop("x"), None, None))
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(model, source, batch_size)
         feed, given = prediction_feed(source, size, self._replicas, limit, self._ahead)
@@ -205,7 +205,7 @@ class Interceptor:
             outputs = self._run(keras_predict, model, feed, arguments)
         return keras.tree.map_structure(lambda output: true_rows(np.asarray(output), given), outputs)
 
-    def _read(self, model: Any, batch_size: int | None, steps: int | None, *parts: Any) -> Source:
+    def _read(self, model: Any, batch_size: int | None, steps: int | None, parts: tuple[Any, Any, Any]) -> Source:
         self.calls += 1
         refuse_text_in_the_step(model, self.runtime, self._replicas, self._cuts)
         source = read_data(*parts, model=model, batch_size=batch_size, ahead=False, most=steps)
