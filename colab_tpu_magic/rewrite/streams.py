@@ -18,7 +18,19 @@ from .forms import stream_of
 from .forms.callables import call
 from .open_axes import checked, open_axes, settled
 from .padding import padding_for
-from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+from .sources import (
+    ArraySource,
+    Batch,
+    Source,
+    StreamSource,
+    array_source,
+    as_arrays,
+    class_weights,
+    no_rows,
+    nothing,
+    pack,
+    rows_of,
+)
 from .text_pipeline import text_pipeline
 
 LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS, LOOK_AHEAD_BYTES = 32, 2.0, 2**28
@@ -68,6 +80,7 @@ def read_data(
         if not alone:
             raise _beside(type(x).__name__)
         x, y, sample_weight = (*records, None, None)[:3]
+    _check_there(x, model)
     pipeline = text_pipeline(model, x)
     padding = padding_for(model if pipeline is None else pipeline.rest)
     stream = stream or stream_of(x, shuffle, model, batch_size, padding)
@@ -137,6 +150,28 @@ def read_data(
         else None,
         done=stream.done,
     )
+
+
+def _check_there(x: Any, model: Any) -> None:
+    """Refuse data without a row, and a frame where the model takes its columns one by one.
+
+    Raises:
+        DataError: For such data; text without a row would fail on the way to numbers.
+    """
+    if isinstance(x, list | tuple) and not x:
+        raise nothing()
+    if isinstance(x, np.ndarray) and x.ndim and not len(x):
+        raise no_rows()
+    inputs = getattr(model, "inputs", None) or ()
+    if type(x).__module__.split(".")[0] == "pandas" and getattr(x, "ndim", 1) == 2 and len(inputs) > 1:
+        names = [str(tensor.name) for tensor in inputs]
+        raise DataError(
+            f"x is a {type(x).__name__}, one array for Keras, and the model takes {len(names)} inputs: {', '.join(names)}.",
+            expected="an array for each input: of columns that are named like the inputs, a dict.",
+            type_next="x = dict(x)"
+            if set(names) <= set(map(str, x.columns))
+            else f"x = {{{names[0]!r}: x[[...]], ...}}",
+        )
 
 
 def _ahead(batches: Iterator[Batch], first: Batch, most: int | None) -> list[Batch]:
