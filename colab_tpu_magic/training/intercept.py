@@ -16,7 +16,7 @@ from ..backends.cut_model import Kept
 from ..backends.feed_adapter import FeedAdapter
 from ..backends.quiet_import import quiet_standard_error
 from ..backends.synchronized import taking_synchronized_layers
-from ..errors import ModelError
+from ..errors import DataError, ModelError
 from ..rewrite.dataset import evaluation_feed, prediction_feed, true_rows
 from ..rewrite.feed import PREFETCH, Feed
 from ..rewrite.model_parts import fixed_batch_size, refuse_text_in_the_step, refuse_what_cannot_move
@@ -201,8 +201,13 @@ class Interceptor:
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(model, source, batch_size)
         feed, given = prediction_feed(source, size, self._replicas, limit, self._ahead)
-        with self._on_replicas(model):
-            outputs = self._run(keras_predict, model, feed, arguments)
+        try:
+            with self._on_replicas(model):
+                outputs = self._run(keras_predict, model, feed, arguments)
+        except ValueError as error:
+            if "concatenation axis" in str(error) and any(feed.free_axes):
+                raise _of_many_lengths() from None
+            raise
         return keras.tree.map_structure(lambda output: true_rows(np.asarray(output), given), outputs)
 
     def _read(self, model: Any, batch_size: int | None, steps: int | None, parts: tuple[Any, Any, Any]) -> Source:
@@ -297,6 +302,14 @@ def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -
     method.__name__ = method.__qualname__ = name
     method.__doc__ = original.__doc__
     return method
+
+
+def _of_many_lengths() -> DataError:
+    return DataError(
+        "What the model gives for these batches differs in length from batch to batch, and predict joins it to one array.",
+        expected="rows of one length in all batches; or each batch predicted for itself.",
+        type_next="[model.predict(batch) for batch in batches]",
+    )
 
 
 def _keras_verbose(arguments: dict[str, Any]) -> dict[str, Any]:

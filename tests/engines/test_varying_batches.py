@@ -8,7 +8,7 @@ import pytest
 
 from colab_tpu_magic.errors import DataError
 
-from .models import changed, training
+from .models import training
 
 RNG = np.random.default_rng(5)
 TOKENS = [RNG.integers(1, 30, length) for length in RNG.integers(1, 51, 70)]
@@ -21,29 +21,29 @@ def batch(start, stop, targets=True):
     return (x, LABELS[start:stop]) if targets else x
 
 
-def batches(targets=True):
-    for start in range(0, 70, 10):
+def batches(targets=True, rows=70):
+    for start in range(0, rows, 10):
         yield batch(start, start + 10, targets)
 
 
 class Pieces(keras.utils.PyDataset):
-    def __init__(self, targets=True):
+    def __init__(self, targets=True, rows=70):
         super().__init__()
-        self.targets = targets
+        self.targets, self.rows = targets, rows
 
     def __len__(self):
-        return 7
+        return self.rows // 10
 
     def __getitem__(self, index):
         return batch(index * 10, index * 10 + 10, self.targets)
 
 
-class Iterable:
+class ThreeBatches:
     def __init__(self, targets=True):
         self.targets = targets
 
     def __iter__(self):
-        return batches(self.targets)
+        return batches(self.targets, 30)
 
 
 FORMS = {
@@ -61,13 +61,6 @@ def reader(mask=True, given=True, per_step=False):
     )
     model.compile(keras.optimizers.SGD(0.3), "mse", metrics=["mae"])
     return model
-
-
-def trained(data, model=None, epochs=1, **fit):
-    model = model or reader()
-    with training(batch_size=16, learning_rate="keep") as cell:
-        history = model.fit(data, epochs=epochs, shuffle=False, **fit).history
-    return model, history, cell.runs[0]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -98,11 +91,11 @@ def test_batches_of_many_lengths_train_validate_and_predict_as_padded_rows(form)
 def test_without_a_mask_figures_are_those_of_the_batches_as_they_come_also_before_the_model_has_an_input():
     model, plain = reader(mask=False, given=False), reader(mask=False, given=False)
     with training(batch_size=16, learning_rate="keep") as cell:
-        there = model.evaluate(Iterable(), verbose=0)
-        predicted = model.predict(Iterable(False), verbose=0)
-        model.fit(Iterable(), steps_per_epoch=1)
-    np.testing.assert_allclose(there, plain.evaluate(Pieces(), verbose=0), rtol=1e-5)
-    np.testing.assert_allclose(predicted, plain.predict(Pieces(False), verbose=0), atol=1e-6)
+        there = model.evaluate(ThreeBatches(), verbose=0)
+        predicted = model.predict(ThreeBatches(False), verbose=0)
+        model.fit(ThreeBatches(), steps_per_epoch=1)
+    np.testing.assert_allclose(there, plain.evaluate(Pieces(rows=30), verbose=0), rtol=1e-5)
+    np.testing.assert_allclose(predicted, plain.predict(Pieces(False, 30), verbose=0), atol=1e-6)
     rows = [change for change in cell.runs[0].changes if change.before == "rows of varying length"]
     assert rows[0].after.startswith("padded with zeros to ")
     assert "The data pads its batches with 0 itself, and no mask hides that" in rows[0].why
@@ -113,6 +106,9 @@ def test_targets_vary_with_the_rows_and_a_model_without_inputs_learns_lengths_by
     def per_step():
         for x, _ in batches():
             yield x, (x % 2).astype("float32")[..., None]
+
+    def two_lengths():
+        yield from (PADDED[:8, :9], PADDED[:8, :40])
 
     class Own(keras.Model):
         def __init__(self):
@@ -134,15 +130,21 @@ def test_targets_vary_with_the_rows_and_a_model_without_inputs_learns_lengths_by
 
     model, plain, data = made(), made(), per_step if kind == "per step" else batches
     with training(batch_size=16, learning_rate="keep") as cell:
-        model.fit(data, validation_data=data)
-        there = model.evaluate(data, verbose=0)
+        model.fit(data)
+        there = model.predict(Pieces(False, 10), verbose=0)
+        if kind == "per step":
+            joined = model.predict(two_lengths, verbose=0)
+            with pytest.raises(DataError, match="differs in length from batch to batch"):
+                reader(mask=False, per_step=True).predict(two_lengths, verbose=0)
+            np.testing.assert_allclose(joined[:8, :9], there[:8, :9], atol=1e-6)
+            np.testing.assert_allclose(joined[8:, :40], there[:8, :40], atol=1e-6)
     index, y = np.resize(np.arange(70), 80), (PADDED % 2)[..., None] if kind == "per step" else LABELS
     plain.fit(PADDED[index], y[index], batch_size=16, shuffle=False, verbose=0)
     if kind != "per step" or runtime.backend == "jax" or runtime.replicas == 1:
         np.testing.assert_allclose(model.get_weights()[0], plain.get_weights()[0], atol=1e-5)
-    assert changed(cell.runs[0])
     assert cell.runs[0].batch_shapes == 1
-    assert np.isfinite(there).all()
+    x = batch(0, 10, False)
+    np.testing.assert_allclose(there, model.predict(x, verbose=0)[:, : there.shape[1]], atol=1e-6)
 
 
 def test_an_input_of_one_length_is_named_where_the_batches_have_several():
