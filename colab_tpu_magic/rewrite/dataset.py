@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -171,16 +172,30 @@ def prediction_feed(
     return feed, given
 
 
-def true_rows(output: np.ndarray, given: list[tuple[int, int]]) -> np.ndarray:
+def true_rows(output: Any, given: list[tuple[int, int]]) -> Any:
     """Return what a model gave for the batches of a prediction, without the rows that completed them.
+
+    Args:
+        output: An array, ``(rows, ...)``; or the ragged tensor that Keras makes on TensorFlow of outputs that
+            differ in length, which stays one.
+        given: Of each batch its true rows, and its rows as given.
 
     Example:
         >>> true_rows(np.arange(6), [(1, 2), (3, 4)])
         array([0, 2, 3, 4])
     """
+    if hasattr(output, "row_splits"):
+        import tensorflow as tf
+
+        return tf.ragged.boolean_mask(output, _kept(given))
+    output = np.asarray(output)
     if all(rows == target for rows, target in given[:-1]):
         return output[: sum(rows for rows, _ in given)]
-    return output[np.concatenate([np.arange(target) < rows for rows, target in given])]
+    return output[_kept(given)]
+
+
+def _kept(given: list[tuple[int, int]]) -> np.ndarray:
+    return np.concatenate([np.arange(target) < rows for rows, target in given])
 
 
 def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:

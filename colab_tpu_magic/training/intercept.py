@@ -208,7 +208,7 @@ class Interceptor:
             if "concatenation axis" in str(error) and any(feed.free_axes):
                 raise _of_many_lengths() from None
             raise
-        return keras.tree.map_structure(lambda output: true_rows(np.asarray(output), given), outputs)
+        return keras.tree.map_structure(lambda output: true_rows(output, given), outputs)
 
     def _read(self, model: Any, batch_size: int | None, steps: int | None, parts: tuple[Any, Any, Any]) -> Source:
         self.calls += 1
