@@ -122,11 +122,12 @@ def _shapes_for(part: Any, tensors: Any, names: Sequence[str] | None) -> list[Sh
     if not tensors:
         return None
     shapes = [tuple(tensor.shape) for tensor in keras.tree.flatten(tensors)]
-    if isinstance(part, dict):
+    count = len(keras.tree.flatten(part))
+    if isinstance(part, dict) and len(part) == count:
         known = dict(zip(names or [tensor.name for tensor in tensors], shapes, strict=False))
         if all(key in known for key in part):
             return [known[key] for key in keras.tree.flatten({key: key for key in part})]
-    return shapes if len(shapes) == len(keras.tree.flatten(part)) else None
+    return shapes if len(shapes) == count else None
 
 
 def _open(leaf: Any, shape: Shape) -> Axes:
