@@ -11,6 +11,7 @@ from typing import Any
 
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 
+from ..rewrite.batches import differs
 from ..rewrite.feed import Feed
 
 
@@ -58,7 +59,9 @@ class FeedAdapter(DataAdapter):
             dataset = python_dataset(lambda: map(tuples, self.feed.blocks()), blocks, given_away=True)
             dataset = dataset.flat_map(lambda *block: tf.data.Dataset.from_tensor_slices(block))
         else:
-            dataset = python_dataset(lambda: map(tuples, self.feed), signature, given_away=self.feed.block > 0)
+            dataset = python_dataset(
+                lambda: map(tuples, self.feed), signature, given_away=self.feed.block > 0, misfit=self._misfit
+            )
         options = tf.data.Options()
         options.experimental_optimization.inject_prefetch = False  # there is one, and another would hold a batch more
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
@@ -66,6 +69,11 @@ class FeedAdapter(DataAdapter):
         options.autotune.enabled = False
         # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
         return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)
+
+    def _misfit(self, shape: Any, before: Any) -> Exception:
+        """Keep what is wrong with a batch where a fit looks for what its data raised."""
+        self.feed.error = differs(shape, before)
+        return self.feed.error
 
     @property
     def num_batches(self) -> int | None:

@@ -138,6 +138,7 @@ def _read_data(model: Any, arguments: Mapping[str, Any]) -> tuple[Source, tuple[
         arguments["batch_size"],
         model,
         ahead=False,
+        most=0,
     )
     told = () if isinstance(data, ArraySource) else (f"Of the {data.form} the first batch was read.",)
     return data, told

@@ -88,8 +88,8 @@ def _array_bytes(match: re.Match[str], everywhere: bool) -> int:
 def _read(module: Module, one: Instruction, operand: str, whole: int, depth: int) -> int:
     """Return how much of one operand an instruction reads, at most ``whole`` bytes."""
     first = bool(one.operand_names) and one.operand_names[0] == operand and operand not in one.operand_names[1:]
-    if one.opcode in _PARTS and first:
-        return _padded(one.shape)
+    if one.opcode.removesuffix("-start") in _PARTS and first:
+        return _padded(one.arriving)
     if one.opcode == _IN_PLACE and first:
         return 0
     inner = _inner(module, one)

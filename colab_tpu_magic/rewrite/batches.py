@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 import numpy as np
 
+from ..errors import DataError
 from .sources import Batch, rows_of
 
 
@@ -59,7 +61,7 @@ def rebatch(
             return pending[0]
         if join is not None:
             return join(pending)
-        return keras.tree.map_structure(lambda *leaves: np.concatenate(leaves), *pending)
+        return keras.tree.map_structure(_concatenated, *pending)
 
     def cut(batch: Batch, start: int, stop: int) -> Batch:
         return keras.tree.map_structure(lambda leaf: leaf[start:stop], batch)
@@ -86,6 +88,46 @@ def rebatch(
             pending.append(more)
             have += rows_of(more)
     yield joined()
+
+
+def _concatenated(*leaves: np.ndarray) -> np.ndarray:
+    """Return arrays as one, rows after rows.
+
+    Raises:
+        DataError: When they differ in more than their rows, which neither the data, nor the model, nor the first
+            batches have told.
+    """
+    first, other = leaves[0], next((leaf for leaf in leaves if leaf.shape[1:] != leaves[0].shape[1:]), None)
+    if other is not None:
+        raise differs(other.shape, first.shape)
+    return np.concatenate(leaves)
+
+
+def differs(shape: tuple[int | None, ...], before: tuple[int | None, ...]) -> DataError:
+    """Return what to say of a batch with a length that could not be foreseen."""
+    return DataError(
+        f"A batch has an array of shape {shape}, and those that were read ahead had {before}: lengths vary.",
+        expected="a model whose keras.Input leaves the length open (None), which tells it before any batch is read.",
+        type_next=f"keras.Input({tuple(None if one != two else one for one, two in zip(shape[1:], before[1:]))})",
+    )
+
+
+def join_alike(batches: Iterator[Batch], batch_size: int) -> Iterator[Batch]:
+    """Join and cut batches to one size as far as neighbours have the same lengths; none is padded.
+
+    Args:
+        batches: Batches of any number of rows and of any lengths.
+        batch_size: The most rows in a batch given out; fewer where the lengths change, and at the end.
+    """
+    for _, alike in groupby(batches, key=lengths_in):
+        yield from rebatch(alike, batch_size, "keep")
+
+
+def lengths_in(batch: Batch) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of a batch's arrays without their rows."""
+    import keras
+
+    return tuple(tuple(leaf.shape[1:]) for leaf in keras.tree.flatten(batch))
 
 
 def even_pieces(batch: Batch, replicas: int) -> Iterator[Batch]:

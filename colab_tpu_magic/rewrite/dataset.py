@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from .alike import Alike, AlikeGathered
-from .batches import even_pieces, index_batches, limited
+from .batches import even_pieces, index_batches, join_alike, lengths_in, limited
 from .feed import Feed
 from .gather import Gathered, block_of
 from .sources import ArraySource, Batch, Source, cast, rows_of
@@ -128,25 +129,26 @@ def evaluation_feed(
 
 def prediction_feed(
     source: Source, batch_size: int, replicas: int, limit_rows: int | None, prefetch: int
-) -> tuple[Feed, list[int]]:
-    """Return the feed of a prediction, every batch full, and a list that gets the true rows of each.
+) -> tuple[Feed, list[tuple[int, int]]]:
+    """Return the feed of a prediction, and a list that gets the true rows of each batch, and its rows as given.
 
-    The last batch is completed with copies of its last row; whoever collects the
-    predictions cuts them to the true rows.
+    A batch that is not full is completed with copies of its last row: the last one, and the last before the
+    lengths change where those are kept. `true_rows` cuts the predictions.
     """
     import keras
 
-    true_rows: list[int] = []
-    own_lengths = _keeps_lengths(source)
+    given: list[tuple[int, int]] = []
 
     def padded() -> Iterator[Batch]:
-        true_rows.clear()
-        first = True
+        given.clear()
+        full = set()
         for batch in limited(_in_order(source, batch_size), limit_rows):
-            rows = rows_of(batch)
-            true_rows.append(rows)
-            target = -(-rows // replicas) * replicas if first or own_lengths else batch_size
-            first = False
+            rows, lengths = rows_of(batch), lengths_in(batch)
+            if rows == batch_size:
+                full.add(lengths)
+            # To a shape that the step is compiled for already, where there is one.
+            target = batch_size if lengths in full else -(-rows // replicas) * replicas
+            given.append((rows, target))
             if rows < target:
                 batch = keras.tree.map_structure(
                     lambda leaf, missing=target - rows: np.concatenate([leaf, np.repeat(leaf[-1:], missing, axis=0)]),
@@ -167,14 +169,40 @@ def prediction_feed(
         stream=not isinstance(source, ArraySource),
         free_axes=_free_axes(source),
     )
-    return feed, true_rows
+    return feed, given
+
+
+def true_rows(output: Any, given: list[tuple[int, int]]) -> Any:
+    """Return what a model gave for the batches of a prediction, without the rows that completed them.
+
+    Args:
+        output: An array, ``(rows, ...)``; or the ragged tensor that Keras makes on TensorFlow of outputs that
+            differ in length, which stays one.
+        given: Of each batch its true rows, and its rows as given.
+
+    Example:
+        >>> true_rows(np.arange(6), [(1, 2), (3, 4)])
+        array([0, 2, 3, 4])
+    """
+    if hasattr(output, "row_splits"):
+        import tensorflow as tf
+
+        return tf.ragged.boolean_mask(output, _kept(given))
+    output = np.asarray(output)
+    if all(rows == target for rows, target in given[:-1]):
+        return output[: sum(rows for rows, _ in given)]
+    return output[_kept(given)]
+
+
+def _kept(given: list[tuple[int, int]]) -> np.ndarray:
+    return np.concatenate([np.arange(target) < rows for rows, target in given])
 
 
 def _in_order(source: Source, batch_size: int) -> Iterator[Batch]:
     if isinstance(source, ArraySource):
         return (source.take(slice(i, min(i + batch_size, source.rows))) for i in range(0, source.rows, batch_size))
     if _keeps_lengths(source):
-        return source.passes(forever=False)
+        return join_alike(source.passes(forever=False), batch_size)
     return source.of_size(batch_size, False, "keep")
 
 

@@ -18,7 +18,12 @@ import tensorflow as tf
 MOST_PASSES = 8
 
 
-def python_dataset(make: Callable[[], Iterator[Any]], specs: Any, given_away: bool = False) -> tf.data.Dataset:
+def python_dataset(
+    make: Callable[[], Iterator[Any]],
+    specs: Any,
+    given_away: bool = False,
+    misfit: Callable[[Any, Any], Exception] | None = None,
+) -> tf.data.Dataset:
     """Return a dataset over what an iterator gives; each pass over it makes a new one.
 
     Args:
@@ -27,6 +32,7 @@ def python_dataset(make: Callable[[], Iterator[Any]], specs: Any, given_away: bo
         given_away: Whether TensorFlow may have the arrays' memory. It takes an array that begins at a multiple of 64
             as it is and may compute in place: a loss changed the user's own targets (tensorflow 2.21, November 2026).
             So others are copied.
+        misfit: Returns what is raised for an array whose shape does not fit that of its spec, given both.
 
     Returns:
         A dataset. Of passes at the same time the last eight go on.
@@ -34,7 +40,7 @@ def python_dataset(make: Callable[[], Iterator[Any]], specs: Any, given_away: bo
     Raises:
         tf.errors.InvalidArgumentError: When it is read and an array does not fit its spec.
     """
-    reader = _Reader(make, keras.tree.flatten(specs), given_away)
+    reader = _Reader(make, keras.tree.flatten(specs), given_away, misfit)
 
     def element(run: Any) -> tuple[Any, ...]:
         there, *arrays = tf.numpy_function(reader.next, [run], reader.dtypes)
@@ -54,8 +60,9 @@ def python_dataset(make: Callable[[], Iterator[Any]], specs: Any, given_away: bo
 class _Reader:
     """Open passes and read them; TensorFlow knows a pass by its number."""
 
-    def __init__(self, make: Callable[[], Iterator[Any]], specs: list[Any], given_away: bool) -> None:
+    def __init__(self, make: Callable[[], Iterator[Any]], specs: list[Any], given_away: bool, misfit: Any) -> None:
         self.specs = specs
+        self._misfit = misfit
         self._given_away = given_away
         self.dtypes = [tf.bool, *(spec.dtype for spec in specs)]
         self._make = make
@@ -86,6 +93,8 @@ class _Reader:
 
     def _check(self, found: list[Any]) -> None:
         for (shape, dtype), spec in zip(found, self.specs, strict=True):
+            if self._misfit is not None and not spec.shape.is_compatible_with(shape):
+                raise self._misfit(shape, tuple(spec.shape.as_list()))
             if not spec.is_compatible_with(tf.TensorSpec(shape, dtype)):
                 raise TypeError(
                     f"A batch has an array of shape {shape} and {dtype}, where {spec.shape} and {spec.dtype.name} "

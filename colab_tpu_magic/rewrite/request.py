@@ -65,11 +65,13 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
         _check_count(name, arguments[name])
     shuffle = bool(arguments["shuffle"])
     given, class_weight = arguments["batch_size"], arguments["class_weight"]
-    data = read_data(arguments["x"], arguments["y"], arguments["sample_weight"], class_weight, shuffle, given, model)
+    parts = arguments["x"], arguments["y"], arguments["sample_weight"]
+    data = read_data(*parts, class_weight, shuffle, given, model, most=_most_batches(arguments))
     _check_targets(model, data)
     validation = None
     if arguments["validation_data"] is not None:
-        validation = read_validation(arguments["validation_data"], arguments["validation_batch_size"] or given, model)
+        own, steps = arguments["validation_batch_size"] or given, arguments["validation_steps"]
+        validation = read_validation(arguments["validation_data"], own, model, steps)
         _check_validation(validation, arguments)
         _check_targets(model, validation, "validation data", "model.fit(..., validation_data=(x_val, y_val))")
     elif arguments["validation_split"]:
@@ -107,13 +109,22 @@ def _check_count(name: str, value: Any) -> None:
         )
 
 
-def read_validation(validation_data: Any, batch_size: int | None = None, model: Any = None) -> Source:
+def _most_batches(arguments: dict[str, Any]) -> int | None:
+    """Return how many batches of the user's the training takes, None for whole passes."""
+    steps = arguments["steps_per_epoch"]
+    return steps and steps * max(1, int(arguments["epochs"]) - int(arguments["initial_epoch"] or 0))
+
+
+def read_validation(
+    validation_data: Any, batch_size: int | None = None, model: Any = None, steps: int | None = None
+) -> Source:
     """Return ``(x, y)``, ``(x, y, sample_weight)``, a dataset or a function that returns one as a source.
 
     Args:
         validation_data: As `fit` takes it.
         batch_size: Rows in a batch of a dataset of single rows, and for a function that asks for it.
         model: The model that is validated, where it is known.
+        steps: Batches of a validation, or None for all.
     """
     if isinstance(validation_data, tuple | list):
         if not 1 <= len(validation_data) <= 3:
@@ -123,8 +134,8 @@ def read_validation(validation_data: Any, batch_size: int | None = None, model: 
                 type_next="validation_data=(x_test, y_test)",
             )
         x, y, sample_weight = (*validation_data, None, None)[:3]
-        return read_data(x, y, sample_weight, batch_size=batch_size, model=model, ahead=False)
-    return read_data(validation_data, batch_size=batch_size, model=model, ahead=False)
+        return read_data(x, y, sample_weight, batch_size=batch_size, model=model, ahead=False, most=steps)
+    return read_data(validation_data, batch_size=batch_size, model=model, ahead=False, most=steps)
 
 
 def split(data: Source, share: float) -> tuple[ArraySource, ArraySource]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import DataError
 from .arrays import Conversion, Rows, convert, part_of
 from .arrays.integers import too_wide
+from .arrays.uneven import check_arrays, check_objects, uneven_rows
 from .buckets import Buckets, Lengths
 from .done import Done
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .alike import Alike
 
 Batch = tuple[Any, ...]
+MOST_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,7 @@ def as_arrays(part: Any, name: str, conversions: list[Conversion] | None = None)
         return None
     if isinstance(part, list | tuple) and any(np.isscalar(leaf) for leaf in keras.tree.flatten(part)):
         part = _of_numbers(part, name)
+    check_arrays(part, name)
 
     def as_array(leaf: Any) -> Any:
         array, conversion = _as_array(leaf, name)
@@ -210,11 +213,7 @@ def _of_numbers(part: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(part)
     except ValueError:
-        raise DataError(
-            f"{name} is a list of lists of different lengths.",
-            expected="rows of one length.",
-            type_next=f'{name} = keras.utils.pad_sequences({name}, padding="post")',
-        ) from None
+        raise uneven_rows(f"{name} is a list of lists of different lengths.", name, part) from None
 
 
 def _as_array(leaf: Any, name: str) -> tuple[Any, Conversion | None]:
@@ -222,6 +221,8 @@ def _as_array(leaf: Any, name: str) -> tuple[Any, Conversion | None]:
     if read is None:
         raise _unknown(leaf, name)
     array, conversion = read
+    if array.dtype.kind == "O":
+        check_objects(array, name)
     if array.dtype.kind in "USO":
         raise _no_numbers(np.asarray(array[:1]) if isinstance(array, Rows) else array, name)
     if array.ndim == 0:
@@ -281,21 +282,45 @@ def array_source(x: Any, y: Any = None, sample_weight: Any = None, class_weight:
         if sample_weight is not None:
             raise DataError("Both class_weight and sample_weight were given.", expected="one of the two, as in Keras.")
         sample_weight = class_weights(y, class_weight)
-    counts = {}
+    counts: dict[int, str] = {}
     for name, part in (("x", x), ("y", y), ("sample_weight", sample_weight)):
         for leaf in keras.tree.flatten(part) if part is not None else []:
             counts[len(leaf)] = name
     if not counts:
-        raise DataError("There is no data: x is empty.", expected="model.fit(x, y, ...)")
+        raise nothing()
     if len(counts) > 1:
-        found = ", ".join(f"{name} has {rows:,} rows" for rows, name in counts.items())
-        raise DataError(f"The data does not match: {found}.", expected="as many rows in y (and weights) as in x.")
+        raise DataError(f"The data does not match: {_found(counts)}.", "as many rows in y (and weights) as in x.")
     rows = next(iter(counts))
     if rows == 0:
-        raise DataError("The data has no rows.", expected="at least one row.")
+        raise no_rows()
+    for leaf in keras.tree.flatten(x):
+        if 0 in leaf.shape[1:]:
+            raise DataError(f"The rows of x hold no value: its shape is {leaf.shape}.", "at least one value in a row.")
     if sample_weight is not None and keras.tree.is_nested(y) and not keras.tree.is_nested(sample_weight):
         sample_weight = keras.tree.map_structure(lambda _: sample_weight, y)  # as Keras: each output gets it
     return ArraySource(pack(x, y, sample_weight), rows, conversions=tuple(conversions))
+
+
+def no_rows() -> DataError:
+    """Return what to say of data with no row."""
+    return DataError("The data has no rows.", expected="at least one row.")
+
+
+def nothing() -> DataError:
+    """Return what to say where there is no data at all."""
+    return DataError("There is no data: x is empty.", expected="model.fit(x, y, ...)")
+
+
+def _found(counts: dict[int, str]) -> str:
+    """Return the rows of each part in words; a part of many different ones is summed up."""
+    found = []
+    for name in dict.fromkeys(counts.values()):
+        own = [rows for rows, of in counts.items() if of == name]
+        few = len(own) <= MOST_LISTED
+        found += (
+            [f"{name} has {rows:,} rows" for rows in own] if few else [f"{name} has {min(own):,} to {max(own):,} rows"]
+        )
+    return ", ".join(found)
 
 
 def class_weights(y: Any, class_weight: dict) -> np.ndarray:

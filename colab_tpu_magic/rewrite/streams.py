@@ -16,11 +16,24 @@ from .arrays.records import read_records
 from .buckets import lengths_of
 from .forms import stream_of
 from .forms.callables import call
+from .open_axes import checked, open_axes, settled
 from .padding import padding_for
-from .sources import ArraySource, Batch, Source, StreamSource, array_source, as_arrays, class_weights, pack, rows_of
+from .sources import (
+    ArraySource,
+    Batch,
+    Source,
+    StreamSource,
+    array_source,
+    as_arrays,
+    class_weights,
+    no_rows,
+    nothing,
+    pack,
+    rows_of,
+)
 from .text_pipeline import begins_with_text, text_pipeline
 
-LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS = 32, 2.0
+LOOK_AHEAD_BATCHES, LOOK_AHEAD_SECONDS, LOOK_AHEAD_BYTES = 32, 2.0, 2**28
 
 
 def read_data(
@@ -32,6 +45,7 @@ def read_data(
     batch_size: int | None = None,
     model: Any = None,
     ahead: bool = True,
+    most: int | None = None,
 ) -> Source:
     """Return any data that Keras takes as a source.
 
@@ -44,7 +58,9 @@ def read_data(
         shuffle: Whether a PyDataset's batches come in a new order each pass, as in Keras.
         batch_size: The call's, for a dataset of single rows and for a function that asks for it.
         model: The model that gets the data, where it is known.
-        ahead: Whether to read a few batches ahead to learn which lengths vary; one batch otherwise.
+        ahead: Whether to read a few batches ahead to learn how lengths vary; otherwise only where the model does not
+            tell which may.
+        most: Batches that the call takes: what can be read once is read no further. None for all; 0 reads none ahead.
 
     Raises:
         DataError: When the data cannot be used.
@@ -64,6 +80,7 @@ def read_data(
         if not alone:
             raise _beside(type(x).__name__)
         x, y, sample_weight = (*records, None, None)[:3]
+    _check_there(x, model)
     pipeline = text_pipeline(model, x)
     padding = padding_for(model if pipeline is None else pipeline.rest)
     stream = stream or stream_of(x, shuffle, model, batch_size, padding)
@@ -87,19 +104,30 @@ def read_data(
     free = stream.free
     if pipeline is not None:
         given = list(islice(opened, 1))
-        free, opened = pipeline.free(given, free), chain(given, opened)
+        free, opened = pipeline.free(given, free or ()), chain(given, opened)
     first_pass = packed(opened, conversions)
-    looked = _looked_at(first_pass, ahead and bool(free))
+    looked = list(islice(first_pass, 1))
     if not looked:
         raise DataError(f"The {form} is empty.", expected="at least one batch.")
-    first, found = looked[0], tuple(dict.fromkeys(conversions))
+    first = looked[0]
+    own = open_axes(model, first) if free is None and model is not None else None
+    if own is not None:
+        first_pass = checked(first_pass, first, own, form)
+    if (ahead and any(axes is None or axes for axes in own or free or ())) or (own is not None and None in own):
+        looked += _ahead(first_pass, first, most if stream.once or most == 0 else None)
+    if own is not None:
+        free = settled(own, looked)
+    found = tuple(dict.fromkeys(conversions))
     # The pass that the first batch was read from is the first that is given out; its beginning is not made twice.
     kept = [chain(looked, first_pass)]
 
     def open_packed() -> Iterator[Batch]:
         if stream.once:
             return kept[0]
-        return kept.pop() if kept else packed(iter(stream.open()))
+        if kept:
+            return kept.pop()
+        again = packed(iter(stream.open()))
+        return again if own is None else checked(again, first, own, form)
 
     sized: Callable[[int, bool], Iterator[Batch]] | None = None
     if stream.sized is not None:
@@ -117,17 +145,45 @@ def read_data(
         remark=stream.remark,
         rows=stream.rows,
         sized=sized,
-        lengths=lengths_of(looked, free, stream.padding if pipeline is None else padding) if free else None,
+        lengths=lengths_of(looked, free, stream.padding if stream.fresh and pipeline is None else padding)
+        if free
+        else None,
         done=stream.done,
     )
 
 
-def _looked_at(batches: Iterator[Batch], ahead: bool) -> list[Batch]:
-    """Return the first batch, or with ``ahead`` the first few, in which lengths are seen to vary or not."""
-    began, looked = time.perf_counter(), []
-    for batch in batches:
+def _check_there(x: Any, model: Any) -> None:
+    """Refuse data without a row, and a frame where the model takes its columns one by one.
+
+    Raises:
+        DataError: For such data; text without a row would fail on the way to numbers.
+    """
+    if isinstance(x, list | tuple) and not x:
+        raise nothing()
+    if isinstance(x, np.ndarray) and x.ndim and not len(x):
+        raise no_rows()
+    inputs = getattr(model, "inputs", None) or ()
+    if type(x).__module__.split(".")[0] == "pandas" and getattr(x, "ndim", 1) == 2 and len(inputs) > 1:
+        names = [str(tensor.name) for tensor in inputs]
+        raise DataError(
+            f"x is a {type(x).__name__}, one array for Keras, and the model takes {len(names)} inputs: {', '.join(names)}.",
+            expected="an array for each input: of columns that are named like the inputs, a dict.",
+            type_next="x = dict(x)"
+            if set(names) <= set(map(str, x.columns))
+            else f"x = {{{names[0]!r}: x[[...]], ...}}",
+        )
+
+
+def _ahead(batches: Iterator[Batch], first: Batch, most: int | None) -> list[Batch]:
+    """Return a few batches behind the first, in which lengths are seen to vary or not."""
+    import keras
+
+    began, looked = time.perf_counter(), list[Batch]()
+    left = max(0, (LOOK_AHEAD_BATCHES if most is None else min(LOOK_AHEAD_BATCHES, most)) - 1)
+    each = sum(leaf.nbytes for leaf in keras.tree.flatten(first))
+    for batch in islice(batches, min(left, LOOK_AHEAD_BYTES // max(each, 1))):
         looked.append(batch)
-        if not ahead or len(looked) == LOOK_AHEAD_BATCHES or time.perf_counter() - began > LOOK_AHEAD_SECONDS:
+        if time.perf_counter() - began > LOOK_AHEAD_SECONDS:
             break
     return looked
 

@@ -17,8 +17,8 @@ from ..backends.feed_adapter import FeedAdapter
 from ..backends.loss_scale import scaled_losses
 from ..backends.quiet_import import quiet_standard_error
 from ..backends.synchronized import taking_synchronized_layers
-from ..errors import ModelError
-from ..rewrite.dataset import evaluation_feed, prediction_feed
+from ..errors import DataError, ModelError
+from ..rewrite.dataset import evaluation_feed, prediction_feed, true_rows
 from ..rewrite.feed import PREFETCH, Feed
 from ..rewrite.model_parts import fixed_batch_size, refuse_text_in_the_step, refuse_what_cannot_move
 from ..rewrite.padding import in_buckets
@@ -183,8 +183,8 @@ class Interceptor:
         check_compiled(model, "evaluate")
         arguments.pop("kwargs", None)
         parts = arguments.pop("x"), arguments.pop("y"), arguments.pop("sample_weight")
-        source = self._read(model, arguments["batch_size"], *parts)
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
+        source = self._read(model, batch_size, steps, parts)
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(model, source, batch_size)
         split = are_row_means(model)
@@ -200,19 +200,23 @@ class Interceptor:
         self.calls += 1
         keras_predict = self._keras["predict"]
         arguments = arguments_of(keras_predict, model, args, kwargs)
-        source = self._read(model, arguments["batch_size"], arguments.pop("x"))
         batch_size, steps = arguments.pop("batch_size"), arguments.pop("steps")
+        source = self._read(model, batch_size, steps, (arguments.pop("x"), None, None))
         source, limit = bounded(source, steps, batch_size or own_batch_size(source, steps), "steps")
         size = self._size(model, source, batch_size)
-        feed, true_rows = prediction_feed(source, size, self._replicas, limit, self._ahead)
-        with self._on_replicas(model):
-            outputs = self._run(keras_predict, model, feed, arguments)
-        rows = sum(true_rows)
-        return keras.tree.map_structure(lambda output: np.asarray(output)[:rows], outputs)
+        feed, given = prediction_feed(source, size, self._replicas, limit, self._ahead)
+        try:
+            with self._on_replicas(model):
+                outputs = self._run(keras_predict, model, feed, arguments)
+        except ValueError as error:
+            if "concatenation axis" in str(error) and any(feed.free_axes):
+                raise _of_many_lengths() from None
+            raise
+        return keras.tree.map_structure(lambda output: true_rows(output, given), outputs)
 
-    def _read(self, model: Any, batch_size: int | None, x: Any, y: Any = None, sample_weight: Any = None) -> Source:
+    def _read(self, model: Any, batch_size: int | None, steps: int | None, parts: tuple[Any, Any, Any]) -> Source:
         refuse_text_in_the_step(model, self.runtime, self._replicas, self._cuts)
-        source = read_data(x, y, sample_weight, model=model, batch_size=batch_size, ahead=False)
+        source = read_data(*parts, model=model, batch_size=batch_size, ahead=False, most=steps)
         if "static-shapes" not in self.options.no:
             source = in_buckets(source, only_proven=True)
         return source if "dtypes" in self.options.no else device_dtypes(source)[0]
@@ -308,6 +312,14 @@ def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -
     method.__name__ = method.__qualname__ = name
     method.__doc__ = original.__doc__
     return method
+
+
+def _of_many_lengths() -> DataError:
+    return DataError(
+        "What the model gives for these batches differs in length from batch to batch, and predict joins it to one array.",
+        expected="rows of one length in all batches; or each batch predicted for itself.",
+        type_next="[model.predict(batch) for batch in batches]",
+    )
 
 
 def _keras_verbose(arguments: dict[str, Any]) -> dict[str, Any]:

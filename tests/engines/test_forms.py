@@ -142,6 +142,22 @@ def test_evaluate_and_predict_in_a_callback_work_in_the_middle_of_a_fit():
     assert history["loss"][1] < history["loss"][0]
 
 
+def test_a_last_batch_that_is_completed_is_told_where_it_has_or_may_have_fewer_rows():
+    import tensorflow as tf
+
+    x, y = rows(20)
+    rows_known = tf.data.Dataset.from_tensor_slices((x, y))
+    forms = {
+        "a last batch that may have fewer rows": lambda: iter([(x[:16], y[:16]), (x[16:], y[16:])]),
+        "last batch of 4 rows": rows_known,
+        None: rows_known.batch(16, drop_remainder=True),
+    }
+    for before, data in forms.items():
+        with training(batch_size="keep") as cell:
+            dense().fit(data, batch_size=16 if data is rows_known else None)
+        assert changed(cell.runs[0]).get("static-shapes", (None,))[0] == before
+
+
 def test_no_static_shapes_keeps_the_last_batch_small():
     x, y = rows(100)
     model = dense()

@@ -62,6 +62,8 @@ def test_a_copy_that_starts_moves_what_arrives():
     a = f"%a = {ROWS} parameter(0)"
     start = f"(f32[1000,256]{{1,0:T(8,128)S(1)}}, {ROWS}, u32[]{{:S(2)}}) copy-start(%a)"
     assert moved(a, f"%c = {start}") == SIZE
+    part = f"(({ROWS}), f32[1,256]{{1,0:T(8,128)S(1)}}, u32[]{{:S(2)}}) slice-start(%a), slice={{[0:1], [0:256]}}"
+    assert moved(a, f"%c = {part}") == PART
 
 
 def test_of_what_is_cut_the_part_is_read():

@@ -99,9 +99,10 @@ def test_evaluation_stops_at_the_limit_in_the_middle_of_a_batch():
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 64, 65, 1003])
 def test_prediction_pads_with_the_last_row_and_remembers_the_true_rows(rows):
-    feed, true_rows = prediction_feed(source(rows), min(64, -(-rows // 8) * 8), 8, None, 0)
+    feed, given = prediction_feed(source(rows), min(64, -(-rows // 8) * 8), 8, None, 0)
     batches = list(feed)
-    assert sum(true_rows) == rows
+    assert sum(true for true, _ in given) == rows
+    assert [padded for _, padded in given] == [len(batch[0]) for batch in feed]
     assert len({len(batch[1]) for batch in batches}) == 1
     assert all(len(batch[1]) % 8 == 0 for batch in batches)
     flat = sum(labels(batches), [])

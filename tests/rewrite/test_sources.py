@@ -97,6 +97,87 @@ def test_text_and_objects_get_a_line_that_can_be_typed(arguments, type_next):
     assert caught.value.type_next == type_next
 
 
+LISTS = [[1, 2], [3], [4, 5, 6]]
+ROWS = [np.array(row) for row in LISTS]
+OBJECTS = np.array([*LISTS, None], dtype=object)[:3]
+PADDED_LISTS = [[1, 2, 0], [3, 0, 0], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (LISTS, "{} is a list of lists of different lengths."),
+        (OBJECTS, "{} is an array of objects, a list in each row."),
+        (np.array([*ROWS, None], dtype=object)[:3], "{} is an array of objects, an ndarray in each row."),
+        (ROWS, "{} is a list of 3 arrays of different lengths, 1 to 3."),
+        (tuple(ROWS), "{} is a tuple of 3 arrays of different lengths, 1 to 3."),
+        (pandas.Series(LISTS), "{} is a Series of objects, a list in each row."),
+    ],
+    ids=["lists", "objects", "objects of arrays", "arrays", "tuple", "Series"],
+)
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_rows_of_different_lengths_get_a_line_that_pads_them(given, what, name):
+    import keras
+
+    with pytest.raises(DataError) as caught:
+        read_data(*((given, np.ones(3)) if name == "x" else (np.ones((3, 1)), given)))
+    assert caught.value.what == what.format(name)
+    typed = {"keras": keras, name: given}
+    exec(caught.value.type_next, typed)
+    assert typed[name].tolist() == PADDED_LISTS
+
+
+def test_the_line_that_pads_keeps_fractions_and_names_a_column():
+    import keras
+
+    with pytest.raises(DataError) as caught:
+        read_data([[0.5], [1.5, 2.5]], np.ones(2))
+    typed = {"keras": keras, "x": [[0.5], [1.5, 2.5]]}
+    exec(caught.value.type_next, typed)
+    assert typed["x"].tolist() == [[0.5, 0.0], [1.5, 2.5]]
+    with pytest.raises(DataError) as caught:
+        read_data(pandas.DataFrame({"size": [1, 2], "tokens": [[1], [2, 3]]}), np.ones(2))
+    assert caught.value.what == "x['tokens'] is a Series of objects, a list in each row."
+    assert caught.value.type_next == "tokens = keras.utils.pad_sequences(x['tokens'], padding=\"post\")"
+
+
+def test_parts_of_many_lengths_are_counted_and_not_listed():
+    with pytest.raises(DataError) as caught:
+        array_source([np.ones((rows, 2)) for rows in range(1, 30)], np.ones(6))
+    assert caught.value.what == "The data does not match: x has 1 to 29 rows, y has 6 rows."
+
+
+@pytest.mark.parametrize("given", [np.array([], str), [], np.array([])], ids=["array", "list", "numbers"])
+def test_no_rows_are_named_also_where_a_model_begins_with_text(given):
+    import keras
+
+    layer = keras.layers.StringLookup(vocabulary=["a"])
+    model = keras.Sequential([keras.Input((), dtype="string"), layer, keras.layers.Embedding(3, 2)])
+    with pytest.raises(DataError) as caught:
+        read_data(given, model=model)
+    assert caught.value.what in ("The data has no rows.", "There is no data: x is empty.")
+
+
+def test_a_frame_for_a_model_of_several_inputs_gets_the_line_that_makes_a_dict_of_it():
+    import keras
+
+    inputs = {name: keras.Input((1,), name=name) for name in ("a", "b")}
+    model = keras.Model(inputs, keras.layers.Add()(list(inputs.values())))
+    frame = pandas.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(DataError) as caught:
+        read_data(frame, model=model)
+    assert caught.value.what == "x is a DataFrame, one array for Keras, and the model takes 2 inputs: a, b."
+    typed = {"x": frame}
+    exec(caught.value.type_next, typed)
+    assert read_data(typed["x"], model=model).tree[0]["b"].tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize("given", [np.zeros((4, 0)), {"a": np.zeros((4, 0, 3))}])
+def test_rows_without_a_value_are_named(given):
+    with pytest.raises(DataError, match="hold no value"):
+        read_data(given, np.ones(4))
+
+
 def test_class_weights_become_one_weight_per_row():
     assert class_weights(Y, {0: 2.0}).tolist() == [2, 1, 2, 1, 1, 1]
     one_hot = np.eye(2)[Y]

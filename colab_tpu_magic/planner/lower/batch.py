@@ -67,7 +67,7 @@ def _has_shapes_alone(x: Any) -> bool:
 
 
 def _read(model: Any, x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:
-    source = read_data(x, y, sample_weight, class_weight, model=model, ahead=False)
+    source = read_data(x, y, sample_weight, class_weight, model=model, ahead=False, most=0)
     if isinstance(source, StreamSource) and source.once:
         raise DataError(
             f"A {source.form} can be read only once, and a plan would take its first batch.",

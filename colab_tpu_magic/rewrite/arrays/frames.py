@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import DataError
 from .base import Conversion
+from .uneven import check_objects
 
 
 def read_frame(leaf: Any, name: str) -> tuple[Any, Conversion | None] | None:
@@ -27,6 +28,10 @@ def read_frame(leaf: Any, name: str) -> tuple[Any, Conversion | None] | None:
     if len(plain) == len(leaf.columns) and (len({dtype.kind == "b" for dtype in plain}) == 1):
         return leaf.to_numpy(), None  # one block of memory is not copied
     columns = [(str(label), leaf.iloc[:, at]) for at, label in enumerate(leaf.columns)]
+    for label, column in columns:
+        if column.dtype == object:
+            target = label if label.isidentifier() else "rows"
+            check_objects(column.to_numpy(), f"{name}[{label!r}]", "a Series", target)
     text = [label for label, column in columns if _kind(column) == "text"]
     if text:
         raise DataError(
@@ -51,6 +56,8 @@ def _numbers(series: Any, what: str, name: str) -> np.ndarray:
     """
     kind = _kind(series)
     if kind == "text":
+        if series.dtype == object:
+            check_objects(series.to_numpy(), what, "a Series")
         if name == "y":
             type_next = 'y = y.astype("category")'
         else:

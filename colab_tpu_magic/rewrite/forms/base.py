@@ -27,7 +27,8 @@ class Stream:
             ``sized(batch_size, forever)``. Forever, pass follows pass and every batch is full. Without it
             batches are cut and joined afterwards.
         free: Of each flattened array, the axes that may differ from batch to batch, the first not among them;
-            None for all of them. Empty when every length is fixed.
+            None for all of them. Empty when every length is fixed. None in place of all: the form does not
+            say, and the model does (`open_axes`).
         padding: What to pad such axes with.
         done: What reading it has changed.
     """
@@ -39,7 +40,7 @@ class Stream:
     once: bool = False
     rows: int | None = None
     sized: Callable[[int, bool], Iterator[Any]] | None = None
-    free: tuple[tuple[int, ...] | None, ...] = ()
+    free: tuple[tuple[int, ...] | None, ...] | None = None
     padding: Padding = NO_PADDING
     done: tuple[Done, ...] = ()
     remark: str = ""

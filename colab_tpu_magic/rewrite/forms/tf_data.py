@@ -84,7 +84,13 @@ def _from_files(notes: FileNotes, batches: Callable[[int, bool], Iterator[Any]])
     """Return the batches of files that are read past tf.data."""
     count = None if notes.rows is None else -(-notes.rows // notes.batch_size)
     return Stream(
-        notes.form, lambda: batches(notes.batch_size, False), count, rows=notes.rows, sized=batches, done=notes.done
+        notes.form,
+        lambda: batches(notes.batch_size, False),
+        count,
+        rows=notes.rows,
+        sized=batches,
+        free=(),
+        done=notes.done,
     )
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ...options import FitOptions
 
 MOST_NAMED = 6
+COMPLETED = (
+    "XLA compiles the step for one shape, and the replicas need equal shares. The last batch of a pass is completed with "
+    "the first rows of the next; evaluation still counts every row exactly once."
+)
 
 
 class StaticShapes(Rule):
@@ -38,7 +42,8 @@ class StaticShapes(Rule):
         if not isinstance(data, ArraySource):
             prepared = self._lengths(prepared, data)
             if data.batch_size == prepared.batch_size:
-                return prepared
+                told = any(change.rule == self.id for change in prepared.changes)
+                return prepared if told else self._completed(prepared, data)
             return prepared.but(
                 self.change(f"batches of {data.batch_size:,}", f"batches of {prepared.batch_size:,}, every one full")
             )
@@ -51,6 +56,17 @@ class StaticShapes(Rule):
                 f"last batch of {over:,} row{'s' if over != 1 else ''}", f"every batch {prepared.batch_size:,} rows"
             )
         )
+
+    def _completed(self, prepared: PreparedFit, data: StreamSource) -> PreparedFit:
+        """Record that the last batch of a pass is completed, where it has fewer rows or may have."""
+        size, rows = prepared.batch_size, data.rows
+        if data.infinite or prepared.request.steps_per_epoch or (rows is not None and rows % size == 0):
+            return prepared
+        if rows is None:
+            before = "a last batch that may have fewer rows"
+        else:
+            before = f"last batch of {rows % size:,} row{'s' if rows % size != 1 else ''}"
+        return prepared.but(self.change(before, f"every batch {size:,} rows", COMPLETED))
 
     def _alike(self, prepared: PreparedFit, data: ArraySource) -> PreparedFit:
         """Group rows of alike length, where their order is free and a mask hides the padding."""
