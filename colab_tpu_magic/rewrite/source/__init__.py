@@ -31,6 +31,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     from .numpy_aliases import NumpyAliases
     from .old_distutils import OldDistutils
     from .optimizer_arguments import OptimizerArguments
+    from .python_2_names import Python2Names
     from .refused import RefusedNames
     from .session_devices import SessionDevices
     from .tpu_address import TpuAddress
@@ -61,6 +62,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         MixedPrecision,
         NumpyAliases,
         OldDistutils,
+        Python2Names,
         MovedNames,
         Activations,
         BatchSizes,

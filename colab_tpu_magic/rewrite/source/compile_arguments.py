@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from .base import Rewrite, as_keyword, keyword, tidy
+from .base import Rewrite, as_keyword, is_given, keyword, tidy
 from .context import Context
 from .own_names import own_methods
 
@@ -34,7 +34,9 @@ class CompileArguments(Rewrite):
             return updated
         arguments, why = list(updated.args), self.why
         for index, argument in enumerate(arguments):
-            if keyword(argument) == _STEPS:
+            if keyword(argument) == _STEPS and is_given(original, "steps_per_execution"):
+                self.twice(original, argument, "steps_per_execution")
+            elif keyword(argument) == _STEPS:
                 arguments[index] = as_keyword(argument, "steps_per_execution")
         positional = [one for one in arguments if not keyword(one)]
         if len(positional) in (3, 4) and self._are_metrics(original.args[2].value):

@@ -24,7 +24,10 @@ _OLD = re.compile(
     r"|\.compile\([^\n]*,\s*['\"][^'\"\n]*['\"]\s*,\s*['\"]"
     r"|\b(?:tf|tensorflow)\.(?:nn\.|math\.)?(?:[egs]?elu|relu6?|leaky_relu|silu|swish|sigmoid|tanh"
     r"|(?:log_)?softmax|softplus|softsign)\s*[,)\n]"
-    r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b"
+    r"|^[ \t]*print(?:[ \t]+(?:>>|[\w\[{-])|[ \t]*['\"])|\bexcept\b[^:\n#]*[\w)]\s*,\s*\w+\s*:|\bxrange\b|\braw_input\b"
+    r"|\.iter(?:items|values|keys)\("
+    r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b",
+    re.MULTILINE,
 )
 
 
