@@ -17,13 +17,15 @@ __all__ = ["Context", "MigratedSource", "Refused", "Rewrote", "context_of", "loo
 def rewrites() -> tuple[type[Rewrite], ...]:
     """Return all rewrites. They load libcst, so only where something old is suspected."""
     from .activations import Activations
+    from .backend_calls import BackendCalls
     from .backend_lines import BackendLines
     from .batch_sizes import BatchSizes
     from .casts import Casts
     from .compat_import import CompatImport
-    from .compile_arguments import CheckpointPeriods, CompileArguments
+    from .compile_arguments import CheckpointPeriods, CompileArguments, PlateauDeltas
     from .dataset_methods import DroppedRemainders, OneShotIterators
     from .generator_methods import GeneratorMethods, Predictions, SyncToCpu
+    from .history_keys import HistoryKeys
     from .input_functions import InputFunctions
     from .keras_to_tpu_model import KerasToTpuModel
     from .mixed_precision import MixedPrecision
@@ -50,6 +52,8 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         OptimizerArguments,
         CompileArguments,
         CheckpointPeriods,
+        PlateauDeltas,
+        HistoryKeys,
         Casts,
         GeneratorMethods,
         Predictions,
@@ -59,6 +63,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         DroppedRemainders,
         WeightFiles,
         BackendLines,
+        BackendCalls,
         MixedPrecision,
         NumpyAliases,
         OldDistutils,

@@ -1,4 +1,4 @@
-"""Arguments of ``compile`` and of ``ModelCheckpoint`` that Keras 3 calls otherwise, or has not."""
+"""Arguments of ``compile``, ``ModelCheckpoint`` and ``ReduceLROnPlateau`` that Keras 3 calls otherwise, or has not."""
 
 from __future__ import annotations
 
@@ -82,3 +82,27 @@ class CheckpointPeriods(Rewrite):
         why += f"save_freq= counts batches: {code} × steps per epoch saves as seldom."
         new = updated.with_changes(args=tidy(kept, updated))
         return self.replace(original, new, "" if code == "1" else why)
+
+
+class PlateauDeltas(Rewrite):
+    """Call ``epsilon=`` of ``ReduceLROnPlateau`` what it is called today."""
+
+    id = "plateau-delta"
+    title = "min_delta of ReduceLROnPlateau"
+    why = "ReduceLROnPlateau calls it min_delta since Keras 2.1.6; epsilon is passed over in Keras 3 without a word."
+    source = "keras.io/api/callbacks/reduce_lr_on_plateau; keras 3.15, November 2026"
+    hints = ("ReduceLROnPlateau",)
+
+    def leave_Call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Rewrite one call."""
+        name = getattr(original.func, "value", "")
+        bare = name == "ReduceLROnPlateau" and name not in self.names
+        if not bare and self.keras(original.func) != "callbacks.ReduceLROnPlateau":
+            return updated
+        arguments = list(updated.args)
+        for index, one in enumerate(arguments):
+            if keyword(one) == "epsilon" and is_given(original, "min_delta"):
+                self.twice(original, one, "min_delta")
+            elif keyword(one) == "epsilon":
+                arguments[index] = as_keyword(one, "min_delta")
+        return self.replace(original, updated.with_changes(args=arguments))

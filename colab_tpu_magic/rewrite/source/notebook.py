@@ -114,13 +114,14 @@ def _context(code: list[str]) -> Context:
     import libcst as cst
 
     from .engine import readable
+    from .history_keys import metrics_in
     from .input_functions import InputFunctions
     from .names import names_in
     from .optimizer_arguments import sets_rate
     from .web_text import repair
     from .weight_files import WeightFiles
 
-    names, functions, saved = dict(USUAL_NAMES), set[str](), set[str]()
+    names, functions, saved, metrics = dict(USUAL_NAMES), set[str](), set[str](), set[str]()
     for text in code:
         try:
             module = cst.parse_module(readable(repair(text)[0])[0].text)
@@ -128,6 +129,7 @@ def _context(code: list[str]) -> Context:
             continue
         names = names_in(module, names)
         functions |= InputFunctions(module, Context()).functions
+        metrics |= metrics_in(module)
         saved |= WeightFiles(module, Context(names)).saved
     rate = any(map(sets_rate, code))
-    return Context(names, frozenset(functions), frozenset(saved), sets_rate=rate)
+    return Context(names, frozenset(functions), frozenset(saved), sets_rate=rate, metrics=frozenset(metrics))
