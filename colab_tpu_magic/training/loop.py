@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +34,10 @@ from .settings import fit_settings
 if TYPE_CHECKING:
     from ..backends.base import Engine, Runtime
     from ..widgets.live import LiveView
+
+
+_trained_by: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""Each model's number of replicas in its last fit."""
 
 
 def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
@@ -68,6 +73,8 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     """
     request, engine = prepared.request, runtime.engine
     model = request.model
+    run.moved = _trained_by.get(model, prepared.replicas) != prepared.replicas
+    _trained_by[model] = prepared.replicas
     verbose = 0 if request.verbose is None else request.verbose
     control = Control()
     feed = training_feed(

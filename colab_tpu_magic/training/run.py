@@ -59,6 +59,7 @@ class Run:
         compilations: How often the training step was compiled.
         compiling_seconds: Time spent in these compilations, 0 where the backend does not tell.
         planned_shapes: Shapes that training batches were expected in before the first.
+        moved: Whether the model was trained before by another number of replicas: the step is compiled for both places.
         batch_shapes: Different shapes of training batches met, 1 with static shapes.
         nan_step: Training step at which the loss was first seen to be NaN or infinite, or None.
         usage: What the accelerator last said of its memory and its work, or None.
@@ -99,6 +100,7 @@ class Run:
     compilations: int = 0
     compiling_seconds: float = 0.0
     planned_shapes: int = 1
+    moved: bool = False
     batch_shapes: int = 1
     nan_step: int | None = None
     usage: Usage | None = None
