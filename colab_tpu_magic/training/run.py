@@ -172,7 +172,16 @@ class Run:
         return self.first_epoch - 1 + max(1, -(-step // self.steps_per_epoch))
 
     def examples_per_second(self) -> float | None:
-        """Rows trained a second after the first step, or None before there are two steps."""
+        """Rows trained a second, by the mean time of a step: without the first step, validation and pauses.
+
+        Returns:
+            The overall speed where no step was timed by itself, and None before two steps.
+        """
+        seconds = self.step_seconds
+        return self.global_batch_size / seconds if seconds else self.overall_examples_per_second()
+
+    def overall_examples_per_second(self) -> float | None:
+        """Rows trained a second of all that passed since the first step, validation included; None before two steps."""
         end = self.duration_seconds if self.duration_seconds is not None else time.perf_counter() - self.started
         seconds = end - (self.compile_seconds or 0.0) - self.paused_seconds
         if self.step < 2 or seconds <= 0:
