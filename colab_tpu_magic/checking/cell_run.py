@@ -109,8 +109,8 @@ def _stopped(error: Exception, line: int | None, trains: bool) -> Finding:
         place = f"Line {line}: " if line else ""
         return Finding(STOPPED, "error", f"{place}{said.message}", said.type_next)
     first = (str(error).strip().splitlines() or [""])[0][:200]
-    said = f"Line {line or '?'}: {type(error).__name__}: {first}{'' if first.endswith('.') else '.'}"
+    stopped = f"Line {line or '?'}: {type(error).__name__}: {first}{'' if first.endswith('.') else '.'}"
     if not trains:
-        return Finding(STOPPED, "error", f"{said} The cell ended here, before its first fit.", "")
+        return Finding(STOPPED, "error", f"{stopped} The cell ended here, before its first fit.", "")
     why = "The cell was looked at up to here. Nothing was trained, so it had no figures to go on with."
-    return Finding(STOPPED, "note", f"{said} {why}")
+    return Finding(STOPPED, "note", f"{stopped} {why}")
