@@ -36,7 +36,8 @@ class MigrateMagics(MagicsBase):
         On a line it writes NAME.tpu.ipynb beside NAME.ipynb and leaves that as it is; the new
         notebook connects in its first cell and has `%%tpu_fit` above the cells that train. On a
         cell it puts the code of today into the next cell and runs nothing. Each rewrite is shown
-        with its line, its reason and a source; what has no form of today is named with what to do.
+        with its line, its reason and a source; what has no form of today, and a line that cannot be read
+        as Python 3, is named with what to do. Print statements of Python 2 are read.
         `%%tpu_fit` does the same to its own cell, unless it is told `--no migrate`.
 
         Examples::
