@@ -16,6 +16,16 @@ def nearest(word: str, known: Sequence[str]) -> str:
     return (get_close_matches(word.lower().replace("_", "-"), known, 1, 0.3) or [known[0]])[0]
 
 
+def is_near(word: str, known: Sequence[str]) -> bool:
+    """Return whether a misspelt word is so near to a known one that this is most likely what was meant.
+
+    Example:
+        >>> is_near("batch", ["batch-size"]), is_near("nonsense", ["normalise-on-device"])
+        (True, False)
+    """
+    return bool(get_close_matches(word.lower().replace("_", "-"), known, 1, 0.65))
+
+
 class TpuMagicError(Exception):
     """Say in one message what happened, what was expected and what to type next.
 

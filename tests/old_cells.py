@@ -255,10 +255,45 @@ OLD_CELLS = (
         "legacy optimizers and the rate of a model's",
         "model.compile(tf.keras.optimizers.legacy.SGD(0.25), 'sparse_categorical_crossentropy')\n"
         "rate = K.get_value(model.optimizer.lr) if hasattr(K, 'get_value') else float(model.optimizer.lr)\n",
+        "import keras\n"
         "model.compile(tf.keras.optimizers.SGD(0.25), 'sparse_categorical_crossentropy')\n"
-        "rate = K.get_value(model.optimizer.learning_rate) if hasattr(K, 'get_value') "
+        "rate = keras.ops.convert_to_numpy(model.optimizer.learning_rate) if hasattr(K, 'get_value') "
         "else float(model.optimizer.learning_rate)\n",
         "rate == 0.25",
+    ),
+    OldCell(
+        "calls of keras.backend",
+        "def rmse(a, b): return K.sqrt(K.mean(K.square(a - b), axis=-1))\n"
+        "u = K.expand_dims(K.argmax(np.float32([[1, 2]])))\n"
+        "v = K.clip(K.cast(np.int32([-3, 3]), 'float32'), -1, 1)  # both ends\n"
+        "K.set_value(model.optimizer.lr, 0.125)\n"
+        "w = K.get_value(K.sum(v)), K.int_shape(u), K.epsilon()\n"
+        "r = tf.keras.backend.sqrt(np.float32([-1, 4]))\n",
+        "import keras\n"
+        "def rmse(a, b): return keras.ops.sqrt(keras.ops.maximum(keras.ops.mean(keras.ops.square(a - b), axis=-1), 0))\n"
+        "u = keras.ops.expand_dims(keras.ops.argmax(np.float32([[1, 2]]), axis=-1), axis=-1)\n"
+        "v = keras.ops.clip(keras.ops.cast(np.int32([-3, 3]), 'float32'), -1, 1)  # both ends\n"
+        "model.optimizer.learning_rate.assign(0.125)\n"
+        "w = keras.ops.convert_to_numpy(keras.ops.sum(v)), u.shape, K.epsilon()\n"
+        "r = tf.keras.ops.sqrt(tf.keras.ops.maximum(np.float32([-1, 4]), 0))\n",
+        "float(rmse(np.float32([1, 1]), np.float32([0, 0]))) == 1 and np.asarray(u).tolist() == [[1]] and w[0] == 0 "
+        "and w[1] == (1, 1) and float(model.optimizer.learning_rate) == 0.125 and np.asarray(r).tolist() == [0, 2]",
+    ),
+    OldCell(
+        "accuracy logged as acc, and a plateau's epsilon",
+        "from tensorflow.keras.callbacks import EarlyStopping, ReduceLROnPlateau\n"
+        "model.compile('adam', 'sparse_categorical_crossentropy', metrics=['accuracy'])\n"
+        "plateau = ReduceLROnPlateau('val_acc', epsilon=0.5)\n"
+        "stop = EarlyStopping(monitor='val_acc', patience=3)\n"
+        "h = model.fit(x, y, validation_split=0.25, verbose=0, callbacks=[stop, plateau])\n"
+        "last = h.history['acc'][-1], h.history.get('val_acc')[-1]\n",
+        "from tensorflow.keras.callbacks import EarlyStopping, ReduceLROnPlateau\n"
+        "model.compile('adam', 'sparse_categorical_crossentropy', metrics=['accuracy'])\n"
+        "plateau = ReduceLROnPlateau('val_accuracy', min_delta=0.5)\n"
+        "stop = EarlyStopping(monitor='val_accuracy', patience=3)\n"
+        "h = model.fit(x, y, validation_split=0.25, verbose=0, callbacks=[stop, plateau])\n"
+        "last = h.history['accuracy'][-1], h.history.get('val_accuracy')[-1]\n",
+        "trained(1) and plateau.min_delta == 0.5 and stop.best is not None and len(last) == 2",
     ),
     OldCell(
         "generators",

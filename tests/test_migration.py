@@ -9,7 +9,7 @@ import pytest
 
 from colab_tpu_magic import OptionError
 from colab_tpu_magic.migration import migrate, migrate_file
-from colab_tpu_magic.rewrite.source.notebook import INSTALL, REFUSED
+from colab_tpu_magic.rewrite.source.notebook import INSTALL, REFUSED, UNREAD
 
 from .article_cells import ARTICLE
 
@@ -101,6 +101,27 @@ def test_cell_that_is_refused_says_so_at_its_top(tmp_path):
     assert second.splitlines()[-2:] == ["x = tf.placeholder(y)", "m.fit(x)"]
     again = nbformat.read(migrate_file(tmp_path / "a.ipynb", force=True).path, as_version=4)
     assert [cell.source for cell in again.cells if cell.cell_type == "code"][1:] == [first, second]
+
+
+def test_cell_that_cannot_be_read_says_so_at_its_top_and_the_others_are_migrated(tmp_path):
+    broken = "import tensorflow as tf\nif True\n    tf.train.AdamOptimizer()"
+    first, second, third = made_of(
+        tmp_path, broken, f"%%time\n{broken}", "print 'a'\nopt = tf.train.GradientDescentOptimizer(0.1)"
+    )
+    assert first.splitlines()[:2] == [UNREAD, "# Line 5 of it, if True: It cannot be read as Python 3: expected ':'."]
+    assert first.splitlines()[3:] == broken.splitlines() and first.splitlines()[5 - 1] == "if True"
+    assert second.splitlines()[:2] == ["%%time", UNREAD] and second.splitlines()[6 - 1] == "if True"
+    assert second.splitlines()[2].startswith("# Line 6 of it, if True: ")
+    assert third == "print('a')\nopt = tf.keras.optimizers.SGD(0.1)"
+    again = migrate_file(tmp_path / "a.ipynb", force=True)
+    cells = [cell.source for cell in nbformat.read(again.path, as_version=4).cells if cell.cell_type == "code"]
+    assert cells[1:] == [first, second, third]
+    assert [number for number, result in again.cells if result.unread] == [2, 3]
+
+
+def test_names_of_a_cell_of_python_2_are_known_in_the_other_cells(tmp_path):
+    _, second = made_of(tmp_path, "print 'a'\nfrom torch.optim import Adam", "opt = Adam(net.parameters(), lr=0.1)")
+    assert second == "opt = Adam(net.parameters(), lr=0.1)"
 
 
 def test_old_notebook_format_without_ids_gets_none(tmp_path):

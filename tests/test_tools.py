@@ -62,6 +62,12 @@ def test_stored_outputs_and_counts_are_found():
     assert len(faults_of(wrong)) == 3
 
 
+def test_line_of_code_that_a_page_would_cut_off_is_a_fault():
+    assert faults_of(notebook("x = " + "1" * 84)) == []
+    (fault,) = faults_of(notebook("a = 1", "b = 2\nx = " + "1" * 85))
+    assert fault == "cell 2 has 89 letters in line 2, more than the 88 of a page"
+
+
 def test_failures_and_errors_are_failed_and_the_rest_passed(tmp_path):
     report = tmp_path / "report.xml"
     report.write_text(REPORT, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Check that the notebooks are valid, are stored without outputs, and hold code that compiles."""
+"""Check that the notebooks are valid, are stored without outputs, and hold code that compiles and fits on a page."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+WIDEST = 88
+"""Letters of a line of code that a printed page shows; what is longer is cut off at its edge."""
 # The cells of these hold no Python, or none of today.
 NO_PYTHON = ("bash", "sh", "html", "javascript", "writefile", "svg", "latex", "markdown", "tpu_migrate")
 # IPython 7.34 does not know `files = !ls` on Python 3.12 and later.
@@ -53,6 +55,9 @@ def faults_of(notebook: Any) -> list[str]:
             faults.append(f"cell {number} is stored with outputs")
         if cell.execution_count is not None:
             faults.append(f"cell {number} is stored with an execution count")
+        for line, text in enumerate(cell.source.splitlines(), start=1):
+            if len(text) > WIDEST:
+                faults.append(f"cell {number} has {len(text)} letters in line {line}, more than the {WIDEST} of a page")
         try:
             # A cell may await at its top level, as a kernel allows.
             compile(python_of(cell.source), f"cell {number}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

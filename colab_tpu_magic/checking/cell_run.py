@@ -73,7 +73,6 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
 
     Raises:
         SyntaxError: As the cell alone would.
-        Exception: What the cell raises before its first fit, when we cannot explain it and its text shows nothing.
     """
     __tracebackhide__ = True
     looker = Looker(runtime, options)
@@ -86,8 +85,7 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
         try:
             cell.run(shell.user_ns)
         except Exception as error:
-            told = bool(looker.calls) or any(map(is_in_text, before.findings))
-            late.append(_stopped(error, line_of(error, cell.filename), told))
+            late.append(_stopped(error, line_of(error, cell.filename), bool(looker.calls)))
     if not looker.calls and not late:
         late.append(Finding(UNUSED, "note", looker.nothing_trained().splitlines()[0], "model.fit(x, y) in the cell"))
     found = [
@@ -103,20 +101,16 @@ def check_run(text: str, before: Report, shell: Any, runtime: Runtime, options: 
     return Report(merged(found), tuple(changes.values()), tuple(unseen))
 
 
-def _stopped(error: Exception, line: int | None, something_to_tell: bool) -> Finding:
-    """Return the finding of a cell that ended in an error; raise one that nobody can explain."""
-    __tracebackhide__ = True
+def _stopped(error: Exception, line: int | None, trains: bool) -> Finding:
+    """Return the finding of a cell that ended in an error: before its first fit the error is the cell's own."""
     known = error if isinstance(error, TpuMagicError) else explain(error)
     if known is not None:
         said = refusal(known)
         place = f"Line {line}: " if line else ""
         return Finding(STOPPED, "error", f"{place}{said.message}", said.type_next)
-    if not something_to_tell:
-        raise error
     first = (str(error).strip().splitlines() or [""])[0][:200]
-    return Finding(
-        STOPPED,
-        "note",
-        f"Line {line or '?'}: {type(error).__name__}: {first} The cell was looked at up to here. Nothing was trained, so "
-        "it had no figures to go on with.",
-    )
+    stopped = f"Line {line or '?'}: {type(error).__name__}: {first}{'' if first.endswith('.') else '.'}"
+    if not trains:
+        return Finding(STOPPED, "error", f"{stopped} The cell ended here, before its first fit.", "")
+    why = "The cell was looked at up to here. Nothing was trained, so it had no figures to go on with."
+    return Finding(STOPPED, "note", f"{stopped} {why}")

@@ -12,6 +12,7 @@ from ..options import FitOptions
 from ..session import check, check_cell, explanation
 from .base import MagicsBase
 from .option_arguments import options_of
+from .syntax_errors import compiled
 from .training import TpuMagics, _is_statement
 
 CHECK_LINE = "%tpu_check model x y"
@@ -57,7 +58,11 @@ class CheckMagics(MagicsBase):
                     f"%%tpu_check takes options only; {' '.join(arguments.target or arguments.validation)!r} is none.\n"
                     "Expected: the Keras code on the lines below.\nType: %tpu_check? for the options"
                 )
-            report = self._ours(check_cell, cell, self.shell, options)
+            try:
+                report = self._ours(check_cell, cell, self.shell, options)
+            except SyntaxError:
+                compiled(self.shell, cell)  # raises it again, with the lines that the notebook shows
+                raise
         else:
             report = self._check_names(arguments, options)
         if report or (arguments.rules and report.changes):

@@ -16,6 +16,7 @@ from .base import MagicsBase
 
 if TYPE_CHECKING:
     from ..options import FitOptions
+    from ..rewrite.source.result import Refused
 
 FUNCTION_AS_DATA = "input-function"
 """The one rewrite that a fit in `%%tpu_fit` can do without: it takes the function itself."""
@@ -35,7 +36,8 @@ class MigrateMagics(MagicsBase):
         On a line it writes NAME.tpu.ipynb beside NAME.ipynb and leaves that as it is; the new
         notebook connects in its first cell and has `%%tpu_fit` above the cells that train. On a
         cell it puts the code of today into the next cell and runs nothing. Each rewrite is shown
-        with its line, its reason and a source; what has no form of today is named with what to do.
+        with its line, its reason and a source; what has no form of today, and a line that cannot be read
+        as Python 3, is named with what to do. Print statements of Python 2 are read.
         `%%tpu_fit` does the same to its own cell, unless it is told `--no migrate`.
 
         Examples::
@@ -67,13 +69,10 @@ class MigrateMagics(MagicsBase):
             self._cell(cell)
 
     def _file(self, name: str, force: bool) -> None:
-        from ..widgets.migrated import report
+        from ..widgets.migrated import counted, report
 
         made = self._ours(migrate_file, name, force)
-        rewritten = sum(len(result.rewrites) for _, result in made.cells)
-        refused = sum(len(result.refusals) for _, result in made.cells)
-        heading = f"Written: {made.path}. {rewritten} place{'' if rewritten == 1 else 's'} brought up to date"
-        heading += f", {refused} cannot be carried over." if refused else "."
+        heading = f"Written: {made.path}. {counted([result for _, result in made.cells])}."
         if any(number for number, _ in made.cells) or made.added:
             heading += " Code cells are counted in the new notebook, lines in the old cell."
         parts = [(f"code cell {number}" if number else "", result) for number, result in made.cells]
@@ -107,6 +106,8 @@ def text_of_today(magics: MagicsBase, text: str, options: FitOptions, above: int
     from ..widgets.migrated import heading_of, refusal_text, report
 
     result = migrate(text, magics.shell.user_ns).below(above)
+    if result.unread and _is_pythons_own(result.refusals[0], text):
+        return text  # Python names the line as it does in a plain cell
     if result.refusals:
         raise ModelError(
             f"The cell holds code that has no form of today, and nothing of it was run.\n{refusal_text(result.refusals)}",
@@ -117,3 +118,12 @@ def text_of_today(magics: MagicsBase, text: str, options: FitOptions, above: int
     if result.rewrites and not options.quiet:
         magics._show(report([("", result)], heading_of(result, "this cell")))
     return result.text
+
+
+def _is_pythons_own(refused: Refused, text: str) -> bool:
+    """Return whether Python stumbles over the same when it reads the text as it stands."""
+    from ..rewrite.source.magic_lines import hide
+    from ..rewrite.source.web_text import why_unread
+
+    wrong = why_unread(hide(text).text)
+    return wrong is None or wrong[1] in refused.why

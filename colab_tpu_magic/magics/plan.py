@@ -8,7 +8,6 @@ from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from ..cell import compile_cell
 from ..errors import TpuMagicError
 from ..explain import explain
 from ..options import FitOptions, PlanOptions, declared
@@ -17,6 +16,7 @@ from ..session import session
 from .base import MagicsBase
 from .migrate import text_of_today
 from .option_arguments import options_of
+from .syntax_errors import compiled
 from .training import _is_statement, _with_line
 
 PLAN_LINE = "%tpu_plan model x y --target v5e-1"
@@ -97,7 +97,7 @@ class PlanMagics(MagicsBase):
         if not text.strip():
             raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
         today = self._ours(text_of_today, self, text, FitOptions(), 0 if on_a_line else 1)
-        cell = compile_cell(self.shell, today, text if today != text else None)
+        cell = compiled(self.shell, today, text if today != text else None)
         try:
             return plan_cell(today, cell, self.shell, options)[-1]
         except Exception as error:

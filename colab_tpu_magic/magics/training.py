@@ -14,7 +14,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Any as Any_
 from traitlets import Bool, TraitError, Unicode, validate
 
-from ..cell import Cell, compile_cell, line_of
+from ..cell import Cell, line_of
 from ..errors import OptionError, TpuMagicError
 from ..explain import explain
 from ..kernel import restart
@@ -24,6 +24,7 @@ from ..training.legacy_keras import expect_legacy_keras
 from .base import MagicsBase
 from .migrate import text_of_today
 from .option_arguments import options_of
+from .syntax_errors import CellSyntaxError, compiled
 
 ONLY_PREPARES = "The cell only prepares: it calls no fit, so nothing was trained. Next: model.fit in a %%tpu_fit cell."
 PANEL_LINE = "%tpu_panel model x y --validation x_val y_val"
@@ -229,9 +230,9 @@ class TpuMagics(MagicsBase):
             raise UsageError("The cell is empty.\nExpected: Keras code that ends in model.fit(x, y).")
         today = self._ours(text_of_today, self, text, options, 0 if on_a_line else 1)
         try:
-            cell = compile_cell(self.shell, today, text if today != text else None)
-        except SyntaxError as error:
-            if "await" not in str(error.msg):
+            cell = compiled(self.shell, today, text if today != text else None)
+        except CellSyntaxError as error:
+            if "await" not in str(error.original.msg):
                 raise
             raise UsageError(
                 "%%tpu_fit runs its cell without an event loop, so await at the top of it cannot work.\n"

@@ -8,9 +8,13 @@ keras 3.10.0, 3.13.2 and 3.15.1.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from typing import Any
 
 MEAN_REDUCTIONS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
+SUMS = ("sum", "reduce_sum", "count_nonzero", "size", "shape", "len")
 STEP_METHODS = ("test_step", "compute_loss", "compute_metrics")
 
 
@@ -24,6 +28,70 @@ def are_row_means(model: Any) -> bool:
     metrics = (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None))
     losses = keras.tree.flatten(getattr(model, "loss", None))
     return all(map(_loss_is_mean, losses)) and all(map(_metric_is_safe, keras.tree.flatten(metrics)))
+
+
+def shares_may_differ(model: Any) -> list[str]:
+    """Return what of a model's loss and metrics may come out otherwise when each replica takes a share of the rows.
+
+    What sums up rows and counts them is exact however they are shared out, also a metric of one's own whose every
+    update adds a sum or a count.
+
+    Returns:
+        Names, such as ``"loss root_of_mean"``; empty when all is known to be exact.
+    """
+    import keras
+
+    found = [
+        f"{type(model).__name__}.{name}"
+        for name in STEP_METHODS
+        if getattr(type(model), name) is not getattr(keras.Model, name)
+    ]
+    losses = keras.tree.flatten(getattr(model, "loss", None))
+    found += [f"loss {_name_of(loss)}" for loss in losses if not _loss_is_mean(loss)]
+    compiled = getattr(model, "_compile_metrics", None)
+    metrics = (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None))
+    for metric in keras.tree.flatten(metrics):
+        if not _metric_is_safe(metric) and not _adds_up(metric):
+            found.append(f"metric {_name_of(metric)}")
+    return list(dict.fromkeys(found))
+
+
+def _adds_up(metric: Any) -> bool:
+    """Return whether all that a metric remembers is added up from sums and counts over rows."""
+    import keras
+
+    kind = type(metric)
+    if not isinstance(metric, keras.metrics.Metric) or getattr(metric, "_fn", None) is not None:
+        return False
+    try:
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind.update_state))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return False
+    calls = [node for node in ast.walk(body) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    updates = [call for call in calls if call.func.attr.startswith("assign")]  # type: ignore[attr-defined]
+    sums = all(
+        call.func.attr == "assign_add" and len(call.args) == 1 and _is_sum(call.args[0])  # type: ignore[attr-defined]
+        for call in updates
+    )
+    return bool(updates) and sums and not any(isinstance(node, ast.If | ast.For | ast.While) for node in ast.walk(body))
+
+
+def _is_sum(value: ast.expr) -> bool:
+    """Return whether an expression is the sum or the number of what it is given, perhaps cast."""
+    if isinstance(value, ast.Subscript):  # shape(x)[0]
+        value = value.value
+    if isinstance(value, ast.Attribute):
+        return value.attr == "shape"
+    if not isinstance(value, ast.Call):
+        return False
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    if name == "cast":
+        return bool(value.args) and _is_sum(value.args[0])
+    return name in SUMS and len(value.args) + len(value.keywords) == 1
+
+
+def _name_of(thing: Any) -> str:
+    return str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
 
 
 def _loss_is_mean(loss: Any) -> bool:

@@ -78,6 +78,8 @@ def _waiting(run: Run) -> str:
 
 def _recompiling(run: Run) -> str:
     shapes, times = run.batch_shapes, run.compilations
+    if run.moved and shapes < 2 and times <= MANY_COMPILATIONS:
+        return ""  # once for the values as they came, and again for those that the first steps left
     if times < MANY_COMPILATIONS and (times < SOME_COMPILATIONS or shapes < 2):
         return ""
     if 1 < shapes <= run.planned_shapes and times <= run.planned_shapes + 1:

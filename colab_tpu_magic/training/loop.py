@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ..rewrite.dataset import evaluation_feed, training_feed
 from ..rewrite.feed import Feed
 from ..rewrite.model_parts import fixed_batch_size
 from ..rewrite.prepared import PreparedFit
-from ..rewrite.row_means import are_row_means
+from ..rewrite.row_means import are_row_means, shares_may_differ
 from ..rewrite.sources import ArraySource, Source
 from ..rewrite.streams import bounded
 from .callback import Monitor
@@ -33,6 +34,12 @@ from .settings import fit_settings
 if TYPE_CHECKING:
     from ..backends.base import Engine, Runtime
     from ..widgets.live import LiveView
+
+
+_trained_by: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""Each model's number of replicas in its last fit."""
+_warned: WeakKeyDictionary[Any, tuple[str, ...]] = WeakKeyDictionary()
+"""What each model was warned of."""
 
 
 def new_run(prepared: PreparedFit, runtime: Runtime) -> Run:
@@ -68,6 +75,8 @@ def run_fit(prepared: PreparedFit, runtime: Runtime, run: Run, view: LiveView, k
     """
     request, engine = prepared.request, runtime.engine
     model = request.model
+    run.moved = _trained_by.get(model, prepared.replicas) != prepared.replicas
+    _trained_by[model] = prepared.replicas
     verbose = 0 if request.verbose is None else request.verbose
     control = Control()
     feed = training_feed(
@@ -191,18 +200,30 @@ def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, ru
         return fixed, are_row_means(model)
     if are_row_means(model):
         return evaluation_batch_size(validation, prepared.batch_size, prepared.replicas), True
-    warn_of_shares(runtime, prepared.replicas)
+    warn_of_shares(runtime, prepared.replicas, model)
     return prepared.request.validation_batch_size, False
 
 
-def warn_of_shares(runtime: Runtime, replicas: int) -> None:
-    """Warn where each replica works its own loss and metrics out of its share of the batch."""
-    if runtime.engine.settles and replicas > 1:
-        warnings.warn(
-            "A loss or metric of this model may be no mean over rows. Each TensorFlow replica works it out from its own "
-            "share of a batch, so it can differ from plain Keras; --no scope gives plain Keras' figure.",
-            stacklevel=2,
-        )
+def warn_of_shares(runtime: Runtime, replicas: int, model: Any) -> None:
+    """Warn once for each model whose loss or metrics each replica works out of its own share of the batch.
+
+    Args:
+        runtime: The connected runtime.
+        replicas: How many share a batch.
+        model: A compiled Keras model; what of it is known to be exact is not spoken of.
+    """
+    if not runtime.engine.settles or replicas == 1:
+        return
+    doubtful = tuple(shares_may_differ(model))
+    if not doubtful or _warned.get(model) == doubtful:
+        return
+    _warned[model] = doubtful
+    said = (
+        f"{', '.join(doubtful)} of {model.name!r} may be no mean over rows. Each TensorFlow replica works it out from "
+        "its own share of a batch, so it can differ from plain Keras; --no scope gives plain Keras' figure."
+    )
+    # Where the fit stands in the user's cell says nothing, and a line of ours says less.
+    warnings.warn_explicit(said, UserWarning, "%%tpu_fit", 1)
 
 
 def evaluation_batch_size(source: Source, batch_size: int, replicas: int) -> int:

@@ -59,6 +59,7 @@ class Run:
         compilations: How often the training step was compiled.
         compiling_seconds: Time spent in these compilations, 0 where the backend does not tell.
         planned_shapes: Shapes that training batches were expected in before the first.
+        moved: Whether the model was trained before by another number of replicas: the step is compiled for both places.
         batch_shapes: Different shapes of training batches met, 1 with static shapes.
         nan_step: Training step at which the loss was first seen to be NaN or infinite, or None.
         usage: What the accelerator last said of its memory and its work, or None.
@@ -99,6 +100,7 @@ class Run:
     compilations: int = 0
     compiling_seconds: float = 0.0
     planned_shapes: int = 1
+    moved: bool = False
     batch_shapes: int = 1
     nan_step: int | None = None
     usage: Usage | None = None
@@ -170,7 +172,16 @@ class Run:
         return self.first_epoch - 1 + max(1, -(-step // self.steps_per_epoch))
 
     def examples_per_second(self) -> float | None:
-        """Rows trained a second after the first step, or None before there are two steps."""
+        """Rows trained a second, by the mean time of a step: without the first step, validation and pauses.
+
+        Returns:
+            The overall speed where no step was timed by itself, and None before two steps.
+        """
+        seconds = self.step_seconds
+        return self.global_batch_size / seconds if seconds else self.overall_examples_per_second()
+
+    def overall_examples_per_second(self) -> float | None:
+        """Rows trained a second of all that passed since the first step, validation included; None before two steps."""
         end = self.duration_seconds if self.duration_seconds is not None else time.perf_counter() - self.started
         seconds = end - (self.compile_seconds or 0.0) - self.paused_seconds
         if self.step < 2 or seconds <= 0:

@@ -120,7 +120,7 @@ def seconds_left(run: Run, steps_per_second: float | None) -> tuple[float | None
         return None, None
     epoch_steps = max(0, run.steps_per_epoch - run.epoch_step)
     run_steps = epoch_steps + max(0, run.epochs - run.epoch) * run.steps_per_epoch
-    examples = run.examples_per_second()
+    examples = run.overall_examples_per_second()
     mean = examples / run.global_batch_size if examples and run.global_batch_size else steps_per_second
     epoch_left = epoch_steps / steps_per_second if run.phase != "validating" else None
     return epoch_left, run_steps / mean

@@ -39,11 +39,28 @@ def heading_of(result: MigratedSource, where: str) -> str:
         result: What was done.
         where: Of what, for example ``"this cell"``.
     """
-    count = len(result.rewrites)
-    said = [f"{count} place{'' if count == 1 else 's'} of {where} brought up to date"] if count else []
-    if result.refusals:
-        said.append(f"{len(result.refusals)} cannot be carried over")
-    return ", ".join(said) + "." if said else f"Nothing in {where} is old."
+    if result.unread:
+        return f"{where[0].upper()}{where[1:]} cannot be read as Python 3, so nothing of it was brought up to date."
+    return f"{counted([result], where)}." if result.is_old else f"Nothing in {where} is old."
+
+
+def counted(results: Sequence[MigratedSource], where: str = "") -> str:
+    """Return how many places were brought up to date and how many not, without a full stop.
+
+    Args:
+        results: What was done to each cell.
+        where: Of what, for one cell: places are told of only where there are any.
+    """
+    count = sum(len(result.rewrites) for result in results)
+    unread = sum(result.unread for result in results)
+    refused = sum(len(result.refusals) for result in results) - unread
+    of = f" of {where}" if where else ""
+    said = [f"{count} place{'' if count == 1 else 's'}{of} brought up to date"] if count or not where else []
+    if refused:
+        said.append(f"{refused} cannot be carried over")
+    if unread:
+        said.append(f"{unread} cannot be read as Python 3")
+    return ", ".join(said)
 
 
 def refusal_text(refusals: Sequence[Refused]) -> str:
@@ -71,7 +88,7 @@ def _text(parts: Sequence[Named], heading: str, added: Sequence[Rewrote]) -> str
             lines.append(f"  {_place(name, numbers)}: {_flat(row.before)} → {_flat(row.after) or '(not needed)'}")
             lines.append(f"      {row.why} Source: {row.source}")
         for refused in result.refusals:
-            lines.append(f"  {_place(name, (refused.line,))}: {refused.name} cannot be carried over")
+            lines.append(f"  {_place(name, (refused.line,))}: {refused.name} {_verdict(refused)}")
             lines.append(f"      {refused.why} {refused.instead}")
         for row in result.notes:
             lines.append(f"  {_place(name, (row.line,))}: {_flat(row.before)} stays")
@@ -98,7 +115,7 @@ def _rows(name: str, result: MigratedSource) -> list[str]:
     rows = [
         _row(
             _place(name, (one.line,), ""),
-            f"{_code(one.name)} <b>cannot be carried over</b>",
+            f"{_code(one.name)} <b>{_verdict(one)}</b>",
             f"{one.why} {one.instead}",
             "",
         )
@@ -113,6 +130,10 @@ def _rows(name: str, result: MigratedSource) -> list[str]:
     for row in result.notes:
         rows.append(_row(_place(name, (row.line,), ""), f"{_code(row.before)} stays", row.why, row.source))
     return rows
+
+
+def _verdict(refused: Refused) -> str:
+    return "cannot be read" if refused.unread else "cannot be carried over"
 
 
 def _place(name: str, numbers: Sequence[int], word: str = "line") -> str:

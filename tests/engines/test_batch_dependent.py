@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from colab_tpu_magic.rewrite.row_means import are_row_means
+from colab_tpu_magic.rewrite.row_means import are_row_means, shares_may_differ
 
 from .models import dense, rows, training
 
@@ -52,8 +52,80 @@ def test_tensorflow_replicas_are_named_as_the_cause_of_a_difference(runtime):
         with training():
             assert model.evaluate(x, y, verbose=0)
         return
-    with pytest.warns(UserWarning, match="may be no mean over rows"), training():
-        model.evaluate(x, y, verbose=0)
+    with pytest.warns(UserWarning) as told, training():
+        for _ in range(3):
+            model.evaluate(x, y, verbose=0)
+    (said,) = [one for one in told if "may be no mean over rows" in str(one.message)]
+    assert said.filename == "%%tpu_fit"
+    assert str(said.message).startswith(f"loss {model.loss.name}, metric root_of_mean of {model.name!r} may be")
+
+
+class Rows(keras.metrics.Metric):
+    """Count the rows whose first column is large: sums and counts only."""
+
+    def __init__(self, name="large"):
+        super().__init__(name=name)
+        self.large = self.add_weight(shape=(), initializer="zeros")
+        self.rows = self.add_weight(shape=(), initializer="zeros")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.large.assign_add(keras.ops.sum(keras.ops.cast(y_pred[:, 0] > 0.4, "float32")))
+        self.rows.assign_add(keras.ops.cast(keras.ops.shape(y_pred)[0], "float32"))
+
+    def result(self):
+        return self.large / self.rows
+
+
+class Largest(Rows):
+    """Remember what no sum tells."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.large.assign(keras.ops.max(y_pred))
+        self.rows.assign_add(keras.ops.sum(y_pred))
+
+
+class OwnMean(keras.metrics.Mean):
+    """Take the mean of what may be a column, or a mean already."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        return super().update_state(y_pred[:, 0])
+
+
+class MeanOfMeans(Rows):
+    """Add up what is a mean of the batch."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.large.assign_add(keras.ops.mean(y_pred))
+        self.rows.assign_add(keras.ops.sum(y_pred))
+
+
+def test_what_adds_up_sums_and_counts_is_known_to_be_exact():
+    metrics = [
+        Rows(),
+        OwnMean(name="own"),
+        Largest(name="largest"),
+        MeanOfMeans(name="means"),
+        root_of_mean,
+        "accuracy",
+    ]
+    assert shares_may_differ(dense(metrics=metrics)) == [
+        "metric own",
+        "metric largest",
+        "metric means",
+        "metric root_of_mean",
+    ]
+    assert shares_may_differ(dense(metrics=[Rows()])) == []
+
+
+@pytest.mark.only("tensorflow")
+def test_a_metric_that_adds_up_is_exact_on_tensorflow_replicas_and_no_warning_is_given(recwarn):
+    x, y = rows(45)
+    model = dense(metrics=[Rows()])
+    plain = model.evaluate(x, y, verbose=0)
+    with training():
+        there = model.evaluate(x, y, verbose=0)
+    np.testing.assert_allclose(there, plain, rtol=1e-5)
+    assert [one for one in recwarn if "no mean over rows" in str(one.message)] == []
 
 
 def test_ordinary_losses_and_metrics_are_means_over_rows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 from dataclasses import replace
 
@@ -98,6 +99,21 @@ def test_a_model_larger_than_the_memory_is_told(runtime):
     session.runtime = replace(runtime, slice=replace(small, chip=replace(small.chip, hbm_bytes_per_chip=4000)))
     report = tpu.check(dense(), X, Y)
     assert traps(report) == ["out-of-hbm"]  # 370 weights, their gradients and two numbers of Adam for each
+    model = dense()
+    held = 4 * sum(math.prod(weight.shape) for weight in model.weights)
+    largest = max(model.layers, key=lambda layer: layer.count_params())
+    for bytes_each, words in (
+        (2 * held, ["optimizer state take", "SGD()", f"{2 * held:,} bytes"]),
+        (
+            held,
+            ["Weights and a gradient for each", "The largest layer is 'dense", f"{4 * largest.count_params():,} bytes"],
+        ),
+        (held - 4, ["The weights alone take", "no optimizer and no batch size", f"a smaller {type(largest).__name__}"]),
+    ):
+        chip = replace(small.chip, hbm_bytes_per_chip=bytes_each * small.chip.devices_per_chip)
+        session.runtime = replace(runtime, slice=replace(small, chip=chip))
+        (told,) = tpu.check(model, X, Y).findings
+        assert [word for word in words if word not in told.sentence] == []
     session.runtime = replace(runtime, slice=small)
     assert tpu.check(dense(), X, Y).ok
 
@@ -333,7 +349,7 @@ def test_a_cell_whose_text_shows_an_error_is_not_run(shell, capsys):
     assert "ran" not in shell.user_ns
 
 
-def test_a_cell_that_stops_says_where_and_an_error_of_its_own_is_raised(shell, capsys):
+def test_a_cell_that_stops_says_where_and_why(shell, capsys):
     shell.user_ns["model"] = dense()
     shell.run_cell_magic("tpu_check", "", "model.fit(x, y)\nassert model.evaluate(x, y)[1] > 0.9")
     said = capsys.readouterr().out
@@ -342,8 +358,9 @@ def test_a_cell_that_stops_says_where_and_an_error_of_its_own_is_raised(shell, c
         "tpu_check", "", "raise ValueError('expected min_ndim=2 is incompatible with the layer: expected axis')"
     )
     assert "Error: Line 2: x does not have the shape" in capsys.readouterr().out
-    with pytest.raises(ZeroDivisionError):
-        shell.run_cell_magic("tpu_check", "", "1 / 0")
+    shell.run_cell_magic("tpu_check", "", "1 / 0")
+    said = capsys.readouterr().out
+    assert "Error: Line 2: ZeroDivisionError: division by zero. The cell ended here, before its first fit." in said
     shell.run_cell_magic("tpu_check", "", "a = 1")
     assert "called fit, evaluate or predict of no Keras model" in capsys.readouterr().out
 

@@ -217,8 +217,12 @@ def test_batch_size_larger_than_the_data_is_refused():
 
 
 def test_unknown_rule_is_refused_before_anything_runs():
-    with pytest.raises(OptionError, match="There is no rule 'speed'"), training(no=("speed",)):
+    with pytest.raises(OptionError, match="There is no rule 'speed'") as caught, training(no=("speed",)):
         raise AssertionError("the cell ran")
+    assert caught.value.type_next == "" and "input-pipeline, " in caught.value.expected
+    with pytest.raises(OptionError) as caught, training(no=("pipeline",)):
+        raise AssertionError("the cell ran")
+    assert caught.value.type_next == "--no input-pipeline"
 
 
 def test_step_that_fails_to_compile_leaves_the_weights_as_they_were():

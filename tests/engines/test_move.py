@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 
+from colab_tpu_magic.training.findings import findings
+
 from .models import changed, dense, distance, rows, training, with_state
 
 
@@ -110,6 +112,18 @@ def test_no_scope_trains_on_one_device():
         assert model.predict(x[:7], verbose=0).shape == (7, 2)
     assert cell.runs[0].replicas == 1
     assert "scope" not in changed(cell.runs[0])
+
+
+def test_model_that_moves_between_fits_is_not_said_to_read_something_that_changes(runtime):
+    x, y = rows(64)
+    model = dense()
+    moved = []
+    for no in ((), ("scope",), ()):
+        with training(no=no) as cell:
+            model.fit(x, y, epochs=1)
+        moved.append(cell.runs[-1].moved)
+        assert [told for told in findings(cell.runs[-1]) if "compiled" in told] == []
+    assert moved == [False, runtime.replicas > 1, runtime.replicas > 1]
 
 
 def test_several_fits_in_one_cell_and_in_a_function():

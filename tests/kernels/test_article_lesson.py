@@ -102,7 +102,7 @@ def test_a_whole_notebook_is_migrated(lesson):
     assert "2 places brought up to date" in lesson.text("file")
     written = lesson.printed("file-today")
     assert "model.compile(tf.keras.optimizers.SGD(0.1), 'categorical_crossentropy')" in written
-    assert "%%tpu_fit\nmodel.fit(batches(), steps_per_epoch=60, epochs=10)  # batches() is a generator" in written
+    assert "%%tpu_fit\n# batches() is a generator\nmodel.fit(batches(), steps_per_epoch=60, epochs=10)" in written
 
 
 def test_nothing_is_printed_to_the_error_stream(lesson):

@@ -86,6 +86,11 @@ def test_recompiling_with_one_shape_looks_for_another_cause_and_no_time_that_is_
     assert sentence.startswith("The step was compiled 3 times although all batches have one shape")
 
 
+def test_a_model_that_was_moved_is_compiled_for_both_places_and_that_is_no_finding():
+    assert findings(make_run(compilations=3, moved=True)) == []
+    assert findings(make_run(compilations=4, moved=True)) and findings(make_run(compilations=3))
+
+
 def test_the_gravest_finding_is_the_first():
     found = findings(make_run(**STARVED, nan_step=7, compilations=4, batch_shapes=4))
     assert [sentence.split(" (")[0][:16] for sentence in found] == [

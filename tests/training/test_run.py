@@ -52,14 +52,20 @@ def test_without_known_steps_the_epoch_of_now_is_returned():
     assert make_run(steps_per_epoch=None, epoch=3).epoch_of(100) == 3
 
 
-def test_the_speed_leaves_out_the_first_step_and_its_compilation():
-    run = make_run(step=11, compile_seconds=5.0, duration_seconds=15.0)
-    assert run.examples_per_second() == 64.0
+def test_the_speed_is_that_of_the_time_per_step_whatever_else_the_run_did():
+    run = make_run(step=11, compile_seconds=5.0, duration_seconds=15.0, train_seconds=2.0, timed_steps=10)
+    assert run.examples_per_second() == run.global_batch_size / run.step_seconds == 320.0
+    assert make_run(step=11, compile_seconds=5.0, duration_seconds=15.0).examples_per_second() == 64.0
+
+
+def test_the_overall_speed_leaves_out_the_first_step_and_its_compilation_only():
+    run = make_run(step=11, compile_seconds=5.0, duration_seconds=15.0, train_seconds=2.0, timed_steps=10)
+    assert run.overall_examples_per_second() == 64.0
 
 
 @pytest.mark.parametrize("fields", [{"step": 1}, {"step": 9, "compile_seconds": 15.0}])
-def test_there_is_no_speed_before_two_steps_or_without_time(fields):
-    assert make_run(duration_seconds=15.0, **fields).examples_per_second() is None
+def test_there_is_no_overall_speed_before_two_steps_or_without_time(fields):
+    assert make_run(duration_seconds=15.0, **fields).overall_examples_per_second() is None
 
 
 def test_the_repr_is_one_line_of_where_it_stands():

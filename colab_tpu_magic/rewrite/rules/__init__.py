@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import OptionError, nearest
+from ...errors import OptionError, is_near, nearest
 from ..model_parts import refuse_what_cannot_move
 from ..prepared import FitRequest, PreparedFit
 from ..traps import find_traps
@@ -54,10 +54,11 @@ def check_switches(options: FitOptions) -> None:
     known = [*(rule.id for rule in RULES), *OF_THE_CELL]
     for name in options.no:
         if name not in known:
+            near = nearest(name, known) if is_near(name, known) else ""
             raise OptionError(
                 f"There is no rule {name!r}.",
                 expected=f"one of {', '.join(known)}.",
-                type_next=f"--no {nearest(name, known)}",
+                type_next=f"--no {near}" if near else "",
             )
 
 

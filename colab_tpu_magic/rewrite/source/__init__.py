@@ -17,13 +17,15 @@ __all__ = ["Context", "MigratedSource", "Refused", "Rewrote", "context_of", "loo
 def rewrites() -> tuple[type[Rewrite], ...]:
     """Return all rewrites. They load libcst, so only where something old is suspected."""
     from .activations import Activations
+    from .backend_calls import BackendCalls
     from .backend_lines import BackendLines
     from .batch_sizes import BatchSizes
     from .casts import Casts
     from .compat_import import CompatImport
-    from .compile_arguments import CheckpointPeriods, CompileArguments
+    from .compile_arguments import CheckpointPeriods, CompileArguments, PlateauDeltas
     from .dataset_methods import DroppedRemainders, OneShotIterators
     from .generator_methods import GeneratorMethods, Predictions, SyncToCpu
+    from .history_keys import HistoryKeys
     from .input_functions import InputFunctions
     from .keras_to_tpu_model import KerasToTpuModel
     from .mixed_precision import MixedPrecision
@@ -31,6 +33,7 @@ def rewrites() -> tuple[type[Rewrite], ...]:
     from .numpy_aliases import NumpyAliases
     from .old_distutils import OldDistutils
     from .optimizer_arguments import OptimizerArguments
+    from .python_2_names import Python2Names
     from .refused import RefusedNames
     from .session_devices import SessionDevices
     from .tpu_address import TpuAddress
@@ -49,6 +52,8 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         OptimizerArguments,
         CompileArguments,
         CheckpointPeriods,
+        PlateauDeltas,
+        HistoryKeys,
         Casts,
         GeneratorMethods,
         Predictions,
@@ -58,9 +63,11 @@ def rewrites() -> tuple[type[Rewrite], ...]:
         DroppedRemainders,
         WeightFiles,
         BackendLines,
+        BackendCalls,
         MixedPrecision,
         NumpyAliases,
         OldDistutils,
+        Python2Names,
         MovedNames,
         Activations,
         BatchSizes,

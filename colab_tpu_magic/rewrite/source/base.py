@@ -111,6 +111,12 @@ class Rewrite(cst.CSTTransformer):
         """Record that something has no form of today."""
         self.refusals.append(Refused(self.line(node), name, why, instead))
 
+    def twice(self, node: cst.CSTNode, argument: cst.Arg, name: str) -> None:
+        """Record that a call gives an argument by its old name and by the one of today; both stay."""
+        code = self.code(argument).rstrip(", ")
+        why = f"{name} is given too, and {keyword(argument)} is its old name: a call takes an argument once."
+        self.refuse(node, code, why, f"Take {code} out, or {name}.")
+
     def note(self, node: cst.CSTNode, why: str = "") -> None:
         """Record what works as it stands."""
         code = self.code(node)
@@ -216,6 +222,11 @@ def _stays_first(statement: cst.CSTNode) -> bool:
 def keyword(argument: cst.Arg) -> str:
     """Return the name of a keyword argument, "" of a positional one."""
     return argument.keyword.value if argument.keyword is not None else ""
+
+
+def is_given(call: cst.Call, name: str) -> bool:
+    """Return whether a call has a keyword argument of this name."""
+    return any(keyword(one) == name for one in call.args)
 
 
 def first_argument(call: cst.Call, *names: str) -> cst.BaseExpression | None:

@@ -1,10 +1,10 @@
-"""Arguments of ``compile`` and of ``ModelCheckpoint`` that Keras 3 calls otherwise, or has not."""
+"""Arguments of ``compile``, ``ModelCheckpoint`` and ``ReduceLROnPlateau`` that Keras 3 calls otherwise, or has not."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from .base import Rewrite, as_keyword, keyword, tidy
+from .base import Rewrite, as_keyword, is_given, keyword, tidy
 from .context import Context
 from .own_names import own_methods
 
@@ -34,7 +34,9 @@ class CompileArguments(Rewrite):
             return updated
         arguments, why = list(updated.args), self.why
         for index, argument in enumerate(arguments):
-            if keyword(argument) == _STEPS:
+            if keyword(argument) == _STEPS and is_given(original, "steps_per_execution"):
+                self.twice(original, argument, "steps_per_execution")
+            elif keyword(argument) == _STEPS:
                 arguments[index] = as_keyword(argument, "steps_per_execution")
         positional = [one for one in arguments if not keyword(one)]
         if len(positional) in (3, 4) and self._are_metrics(original.args[2].value):
@@ -80,3 +82,27 @@ class CheckpointPeriods(Rewrite):
         why += f"save_freq= counts batches: {code} × steps per epoch saves as seldom."
         new = updated.with_changes(args=tidy(kept, updated))
         return self.replace(original, new, "" if code == "1" else why)
+
+
+class PlateauDeltas(Rewrite):
+    """Call ``epsilon=`` of ``ReduceLROnPlateau`` what it is called today."""
+
+    id = "plateau-delta"
+    title = "min_delta of ReduceLROnPlateau"
+    why = "ReduceLROnPlateau calls it min_delta since Keras 2.1.6; epsilon is passed over in Keras 3 without a word."
+    source = "keras.io/api/callbacks/reduce_lr_on_plateau; keras 3.15, November 2026"
+    hints = ("ReduceLROnPlateau",)
+
+    def leave_Call(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        """Rewrite one call."""
+        name = getattr(original.func, "value", "")
+        bare = name == "ReduceLROnPlateau" and name not in self.names
+        if not bare and self.keras(original.func) != "callbacks.ReduceLROnPlateau":
+            return updated
+        arguments = list(updated.args)
+        for index, one in enumerate(arguments):
+            if keyword(one) == "epsilon" and is_given(original, "min_delta"):
+                self.twice(original, one, "min_delta")
+            elif keyword(one) == "epsilon":
+                arguments[index] = as_keyword(one, "min_delta")
+        return self.replace(original, updated.with_changes(args=arguments))

@@ -30,10 +30,11 @@ class Context:
 
     Attributes:
         names: Name to the dotted path that it was imported as; "" for what the notebook defines itself.
-    functions: Names of functions that return data when they are called without arguments; no generator functions.
+        functions: Names of functions that return data when they are called without arguments; no generator functions.
         saved: Names of weight files that earlier cells save.
         exists: Says whether a file is there.
         sets_rate: Whether other cells set an optimizer's learning rate, or have a callback that does.
+        metrics: Names in the metrics that other cells compile models with.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: dict(USUAL_NAMES))
@@ -41,6 +42,7 @@ class Context:
     saved: frozenset[str] = frozenset()
     exists: Callable[[str], bool] = os.path.exists
     sets_rate: bool = False
+    metrics: frozenset[str] = frozenset()
 
 
 def context_of(namespace: Mapping[str, Any]) -> Context:

@@ -1,4 +1,4 @@
-"""Bring a text up to date: repair what a web page did to it, set magics aside, apply every rewrite."""
+"""Bring a text up to date: make it readable, set magics aside, apply every rewrite."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import libcst as cst
 from .base import Rewrite
 from .context import Context
 from .lines import line_map
-from .magic_lines import hide, old_lines, show
+from .magic_lines import Hidden, hide, old_lines, show
+from .python_2 import python_3
 from .result import MigratedSource, Refused, Rewrote
-from .web_text import parses, repair
+from .web_text import parses, repair, why_unread
 
 Row = TypeVar("Row", Rewrote, Refused)
+_MEND = "Mend the line; then everything else is brought up to date."
 
 
 def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...]) -> MigratedSource:
@@ -29,11 +31,16 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
     repaired, rows = repair(text)
     current, told = old_lines(repaired)
     rows = [*rows, *_moved(told, text, repaired)]
-    hidden = hide(current)
+    hidden, told = readable(current)
+    lines = _lines(text, current, hidden)
+    rows += [_at(row, lines) for row in told]
+    if wrong := why_unread(hidden.text):
+        return _unread(text, hidden, lines, *wrong, from_a_page=repaired != text)
     try:
         module = cst.parse_module(hidden.text)
     except cst.ParserSyntaxError as error:
-        return _unreadable(text, error, rows)
+        said = f"what rewrites it, libcst, stops here ({error.message})"
+        return _unread(text, hidden, lines, error.raw_line, said, from_a_page=repaired != text)
     refusals: list[Refused] = []
     notes: list[Rewrote] = []
     for kind in rewrites:
@@ -41,8 +48,11 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
         if not kind.suspects(code, context):
             continue
         rewrite = kind(module, context)
-        module = rewrite.run()
-        lines = line_map(text, show(code, hidden))[hidden.head.count("\n") :]
+        changed = rewrite.run()
+        if not _stays_python(code, changed.code):
+            continue  # what it did is no Python; everything else still is
+        module = changed
+        lines = _lines(text, show(code, hidden), hidden)
         rows += [_at(row, lines) for row in rewrite.rewrites]
         notes += [_at(row, lines) for row in rewrite.notes]
         refusals += [_at(refused, lines) for refused in rewrite.refusals]
@@ -52,17 +62,34 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
     return MigratedSource(new, _ordered(rows), _ordered(refusals), _ordered(notes))
 
 
-def _unreadable(text: str, error: cst.ParserSyntaxError, rows: list[Rewrote]) -> MigratedSource:
-    """Give the text back as it is; refuse it only where it looked like copied from a page."""
-    if not rows:
-        return MigratedSource(text)
-    refused = Refused(
-        error.raw_line,
-        "this text",
-        f"It is no Python even with the marks of a web page taken out of it: {error.message}.",
-        "Copy the code again, or give the lines back the indentation they have lost.",
-    )
+def readable(text: str) -> tuple[Hidden, list[Rewrote]]:
+    """Return a text without its magics, as Python 3 reads it, and which statements of Python 2 were written anew."""
+    hidden = hide(text)
+    if not why_unread(hidden.text):
+        return hidden, []
+    code, rows = python_3(hidden.text)
+    return replace(hidden, text=code), rows
+
+
+def _stays_python(before: str, after: str) -> bool:
+    return after == before or not why_unread(after)
+
+
+def _unread(text: str, hidden: Hidden, lines: list[int], line: int, said: str, from_a_page: bool) -> MigratedSource:
+    """Give the text back as it is, and say of one line why it cannot be read."""
+    own = lines[min(line, len(lines) - 1)]
+    code = [*text.splitlines(), ""][own - 1].strip()
+    if from_a_page:
+        why = f"It is no Python even with the marks of a web page taken out of it: {said}."
+        instead = "Copy the code again, or give the lines back the indentation they have lost."
+        return MigratedSource(text, refusals=(Refused(own, "this text", why, instead),))
+    refused = Refused(own, code, f"It cannot be read as Python 3: {said}.", _MEND, unread=True)
     return MigratedSource(text, refusals=(refused,))
+
+
+def _lines(text: str, shown: str, hidden: Hidden) -> list[int]:
+    """Return, for each line of what is parsed of a text that is shown, its line in the given text."""
+    return line_map(text, shown)[hidden.head.count("\n") :]
 
 
 def _at(row: Row, lines: list[int]) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from .base import Rewrite, as_keyword, by_name, keyword, tidy
+from .base import Rewrite, as_keyword, by_name, is_given, keyword, tidy
 from .context import Context
 from .own_names import own_methods
 
@@ -66,7 +66,7 @@ class GeneratorMethods(Rewrite):
             return self._generator(original, updated, *METHODS[name])
         if name not in ("fit", "evaluate", "predict"):
             return updated
-        arguments = [_renamed(one) for one in updated.args if keyword(one) not in _QUEUE]
+        arguments = [self._renamed(original, one) for one in updated.args if keyword(one) not in _QUEUE]
         if all(new is old for new, old in zip(arguments, updated.args)) and len(arguments) == len(updated.args):
             return updated
         why = "Keras 3 has no such argument: a PyDataset holds its own workers, and nb_epoch is called epochs."
@@ -85,14 +85,18 @@ class GeneratorMethods(Rewrite):
             if name == "generator":
                 arguments.append(argument if not keyword(argument) else as_keyword(argument, "x"))
             else:
-                arguments.append(as_keyword(argument, _NEW_NAMES.get(name, name)) if index else argument)
+                argument = as_keyword(argument, name) if index else argument
+                arguments.append(self._renamed(original, argument))
         assert isinstance(updated.func, cst.Attribute)
         func = updated.func.with_changes(attr=cst.Name(method))
         return self.replace(original, updated.with_changes(func=func, args=tidy(arguments, updated)))
 
-
-def _renamed(argument: cst.Arg) -> cst.Arg:
-    return as_keyword(argument, _NEW_NAMES[keyword(argument)]) if keyword(argument) in _NEW_NAMES else argument
+    def _renamed(self, call: cst.Call, argument: cst.Arg) -> cst.Arg:
+        new = _NEW_NAMES.get(keyword(argument), "")
+        if new and is_given(call, new):
+            self.twice(call, argument, new)
+            return argument
+        return as_keyword(argument, new) if new else argument
 
 
 class Predictions(Rewrite):

@@ -14,6 +14,7 @@ from .result import MigratedSource, Rewrote
 CONNECT = "%load_ext colab_tpu_magic\n%tpu_connect"
 INSTALL = "# Not installed yet? The package is in no index: type %pip install . in the folder of a clone of it."
 REFUSED = "# %tpu_migrate: this cell holds what cannot be carried over."
+UNREAD = "# %tpu_migrate: this cell cannot be read, so nothing of it was brought up to date."
 _TRAINS = re.compile(r"\.(?:fit|evaluate|predict)\s*\(")
 _OUR_CELL = re.compile(r"\s*%%tpu_")
 _SOURCE = "docs/magics.md"
@@ -66,17 +67,27 @@ _CONNECT_WHY = "The accelerator is connected once, before Keras is imported: it 
 
 def _told(result: MigratedSource) -> str:
     """Return the text of today, with a comment at its top on what cannot be carried over."""
-    if not result.refusals or REFUSED in result.text:
+    if not result.refusals or REFUSED in result.text or UNREAD in result.text:
         return result.text
+    if result.unread:
+        (one,) = result.refusals
+        return _below_comment(
+            result.text, [UNREAD, f"# Line {one.line + 3} of it, {one.name}: {one.why}", f"#   {one.instead}"]
+        )
     comment = [REFUSED]
     told = {(one.why, one.instead): one for one in reversed(result.refusals)}
     for why, instead in reversed(told):
         names = dict.fromkeys(" ".join(one.name.split()) for one in result.refusals if one.why == why)
         comment += [f"# {', '.join(names)}: {why}", f"#   {instead}"]
-    first, newline, rest = result.text.partition("\n")
+    return _below_comment(result.text, comment)
+
+
+def _below_comment(text: str, comment: list[str]) -> str:
+    """Return a cell with a comment at its top, below a cell magic."""
+    first, newline, rest = text.partition("\n")
     if first.startswith("%%"):
-        return "\n".join([first, *comment, rest]) if newline else result.text
-    return "\n".join([*comment, result.text])
+        return "\n".join([first, *comment, rest]) if newline else text
+    return "\n".join([*comment, text])
 
 
 def _connect_cell(notebook: dict[str, Any]) -> dict[str, Any]:
@@ -102,20 +113,23 @@ def _context(code: list[str]) -> Context:
     """Return what all cells of a notebook bind: imports, functions that need nothing, saved weight files."""
     import libcst as cst
 
+    from .engine import readable
+    from .history_keys import metrics_in
     from .input_functions import InputFunctions
     from .names import names_in
     from .optimizer_arguments import sets_rate
     from .web_text import repair
     from .weight_files import WeightFiles
 
-    names, functions, saved = dict(USUAL_NAMES), set[str](), set[str]()
+    names, functions, saved, metrics = dict(USUAL_NAMES), set[str](), set[str](), set[str]()
     for text in code:
         try:
-            module = cst.parse_module(hide(repair(text)[0]).text)
+            module = cst.parse_module(readable(repair(text)[0])[0].text)
         except cst.ParserSyntaxError:
             continue
         names = names_in(module, names)
         functions |= InputFunctions(module, Context()).functions
+        metrics |= metrics_in(module)
         saved |= WeightFiles(module, Context(names)).saved
     rate = any(map(sets_rate, code))
-    return Context(names, frozenset(functions), frozenset(saved), sets_rate=rate)
+    return Context(names, frozenset(functions), frozenset(saved), sets_rate=rate, metrics=frozenset(metrics))

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from .base import Rewrite, keyword, new_argument, tidy
+from .base import Rewrite, is_given, keyword, new_argument, tidy
 from .context import RATE_CALLBACKS, Context
 from .names import node_of
 
@@ -66,6 +66,9 @@ class OptimizerArguments(Rewrite):
         for argument in updated.args:
             if argument is rate and schedule is not None:
                 arguments.append(new_argument("learning_rate", self._schedule(original, rate.value, schedule.value)))
+            elif keyword(argument) == "lr" and is_given(original, "learning_rate"):
+                self.twice(original, argument, "learning_rate")
+                arguments.append(argument)
             elif keyword(argument) == "lr":
                 arguments.append(argument.with_changes(keyword=cst.Name("learning_rate")))
             elif keyword(argument) not in ("decay", "schedule_decay"):

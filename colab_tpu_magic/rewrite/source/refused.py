@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from .base import Rewrite
-from .names import dotted
+from .names import dotted, keras_path
 
 _ESTIMATOR = (
     "Estimators were taken out of TensorFlow in 2.16, and their model_fn builds a TensorFlow 1 graph.",
@@ -86,7 +86,20 @@ _EVERYWHERE = {
     "make_initializable_iterator": _ITERATOR,
     "_get_available_gpus": _GRAPH,
 }
+_BACKEND = (
+    "keras.backend keeps settings only in Keras 3, and this has no counterpart of the same arguments.",
+    "Write it with keras.ops.",
+)
+_GONE = (
+    "function gradients batch_dot dot update update_add update_sub variable placeholder switch rnn map_fn foldl foldr"
+)
 _KERAS = {"backend.get_session": _GRAPH, "backend.learning_phase": _GRAPH, "backend.tensorflow_backend": _GRAPH}
+# Keras' own package only: tf.keras.backend has these still, and they work where TensorFlow trains.
+_BACKEND_CALLS = tuple(f"keras.backend.{name}" for name in _GONE.split())
+_MERGE = (
+    "The function merge and the layer Merge went with Keras 1.",
+    "Use what their mode said: keras.layers.concatenate([a, b]), add, subtract, multiply, average, maximum or dot.",
+)
 _KERAS_MODULES = {
     "keras.wrappers": ("Keras 3 has no wrappers for scikit-learn of this name.", "Use scikeras, or model.fit.")
 }
@@ -94,6 +107,7 @@ _ANY = re.compile(
     r"contrib\b|\bestimator\b|Estimator|Session\b|placeholder|_initializer\(|initialize_all_variables|get_variable|variable_scope"
     r"|get_default_|\btf\.(?:compat\.v1\.)?(?:layers|losses|app)\b|Saver\b|RunHook|Optimizer|make_initializable_iterator"
     r"|get_session|learning_phase|tensorflow_backend|keras\.wrappers|_get_available_gpus"
+    rf"|\bimport\b[^\n]*\b[mM]erge\b|\b(?:K|backend)\.(?:{'|'.join(_GONE.split())})\b"
 )
 
 
@@ -122,7 +136,11 @@ class RefusedNames(Rewrite):
             if keras == prefix or keras.startswith(prefix + "."):
                 self._say(node, dotted(node), said)
                 return False
-        said_of = self._of(self.path(node))
+        path = self.path(node)
+        if path in _BACKEND_CALLS:
+            self._say(node, dotted(node), _BACKEND)
+            return False
+        said_of = self._of(path)
         if said_of is not None:
             self._say(node, dotted(node), said_of)
             return False
@@ -134,6 +152,10 @@ class RefusedNames(Rewrite):
         for prefix, said in _KERAS_MODULES.items():
             if module.startswith(prefix):
                 self._say(node, self.code(node), said)
+        if keras_path(f"{module}.") == "keras.layers." and not isinstance(node.names, cst.ImportStar):
+            for alias in node.names:
+                if alias.evaluated_name in ("merge", "Merge"):
+                    self._say(node, self.code(node), _MERGE)
         if module.startswith("tensorflow") and not isinstance(node.names, cst.ImportStar):
             for alias in node.names:
                 of = self._of(f"{module}.{alias.evaluated_name}")

@@ -35,12 +35,14 @@ class Refused:
         name: What it is, for example ``"tf.contrib.tpu.TPUEstimator"``.
         why: Why it cannot be carried over.
         instead: What to do, a sentence.
+        unread: Whether it is no Python, so that nothing of the text could be brought up to date.
     """
 
     line: int
     name: str
     why: str
     instead: str
+    unread: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,11 @@ class MigratedSource:
     def is_old(self) -> bool:
         """Whether there is anything to tell of: a rewrite or a refusal."""
         return bool(self.rewrites or self.refusals)
+
+    @property
+    def unread(self) -> bool:
+        """Whether the text cannot be read as Python 3; the one refusal says where and why."""
+        return any(refused.unread for refused in self.refusals)
 
     def below(self, lines: int) -> MigratedSource:
         """Return the same with every line counted from so many lines further up: a magic's own line, say."""

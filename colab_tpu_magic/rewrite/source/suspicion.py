@@ -24,7 +24,15 @@ _OLD = re.compile(
     r"|\.compile\([^\n]*,\s*['\"][^'\"\n]*['\"]\s*,\s*['\"]"
     r"|\b(?:tf|tensorflow)\.(?:nn\.|math\.)?(?:[egs]?elu|relu6?|leaky_relu|silu|swish|sigmoid|tanh"
     r"|(?:log_)?softmax|softplus|softsign)\s*[,)\n]"
-    r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b"
+    r"|^[ \t]*print(?:[ \t]+(?:>>|[\w\[{-])|[ \t]*['\"])|\bexcept\b[^:\n#]*[\w)]\s*,\s*\w+\s*:|\bxrange\b|\braw_input\b"
+    r"|\.iter(?:items|values|keys)\("
+    r"|\b(?:K|backend)\.(?!(?:clear_session|epsilon|floatx|set_epsilon|set_floatx|image_data_format|set_image_data_format"
+    r"|backend|get_uid|is_\w+|result_type|standardize_dtype)\b)[a-z]\w*\("
+    r"|(?:history|logs)(?:\[|\.get\()\s*['\"](?:val_)?acc['\"]|monitor\s*=\s*['\"](?:val_)?acc['\"]"
+    r"|(?:EarlyStopping|ReduceLROnPlateau)\(\s*['\"](?:val_)?acc['\"]|\{(?:val_)?acc[:}]"
+    r"|ReduceLROnPlateau\([^)]*\bepsilon\s*=|\bimport\b[^\n]*\b[mM]erge\b"
+    r"|%tensorflow_version|(?:pip|conda)\d?\s+install\b",
+    re.MULTILINE,
 )
 
 

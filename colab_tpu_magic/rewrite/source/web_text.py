@@ -28,13 +28,25 @@ def looks_copied(text: str) -> bool:
 
 def parses(text: str) -> bool:
     """Return whether a text is Python once its magics are set aside."""
+    return why_unread(hide(text).text) is None
+
+
+def why_unread(code: str) -> tuple[int, str] | None:
+    """Return the line, from 1, at which Python stops reading a text without magics, and why; None when it is Python.
+
+    Example:
+        >>> why_unread("a = 1"), why_unread("f(b=1, b=2)")
+        (None, (1, 'keyword argument repeated: b'))
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(hide(text).text, "cell", "exec", dont_inherit=True, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except (SyntaxError, ValueError):
-        return False
-    return True
+            compile(code, "cell", "exec", dont_inherit=True, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError as error:
+        return error.lineno or 1, str(error.msg).rstrip(".")
+    except ValueError as error:
+        return 1, str(error)
+    return None
 
 
 def repair(text: str) -> tuple[str, list[Rewrote]]:

@@ -73,7 +73,6 @@ CLEAN = (
     "%%time\nmodel.fit(x, y)\n",
     "files = !ls\nprint(files)\n%timeit 1 + 1\nmodel?\n",
     "text = '''\n%tensorflow is not a magic here\n'''\nprint('%s' %\n      text)",
-    "def f(:\n  broken",
     "",
 )
 

@@ -25,7 +25,11 @@ REFUSED = [
     ("tf.train.Saver().save(s, 'x')", "tf.train.Saver", "model.save"),
     ("o = tf.train.ProximalAdagradOptimizer(0.1)", "tf.train.ProximalAdagradOptimizer", "optimizer"),
     ("s = K.get_session()", "K.get_session", "keras.layers"),
-    ("f = K.function([a, K.learning_phase()], [b])", "K.learning_phase", "keras.layers"),
+    ("f = [a, K.learning_phase()]", "K.learning_phase", "keras.layers"),
+    ("f = K.function([a], [b])", "K.function", "keras.ops"),
+    ("v = K.variable(0.5)", "K.variable", "keras.ops"),
+    ("from keras.layers import Dense, merge", "from keras.layers import Dense, merge", "concatenate"),
+    ("from tensorflow.keras.layers import Merge", "from tensorflow.keras.layers import Merge", "concatenate"),
     ("from distutils.util import strtobool", "from distutils.util import strtobool", "yourself"),
     ("from keras.wrappers.scikit_learn import KerasClassifier", "keras.wrappers", "scikeras"),
 ]
@@ -57,6 +61,10 @@ def test_what_can_be_carried_over_is_carried_over_beside_what_cannot():
         "c = tf.train.Checkpoint()",
         "v = tf.nn.softmax(x)",
         "f = tf.train.Feature()",
+        "from keras.layers import concatenate",
+        "e = K.epsilon() + K.floatx()",
+        "v = tf.keras.backend.variable(0.5)",
+        "from pandas import merge",
     ],
 )
 def test_names_that_are_there_today_are_not_refused(text):

@@ -79,5 +79,6 @@ def test_copied_text_that_stays_broken_is_refused_with_what_to_do():
     assert "indentation" in result.refusals[0].instead
 
 
-def test_plain_syntax_error_is_left_to_python():
-    assert migrate("a = (").refusals == ()
+def test_plain_syntax_error_is_not_laid_at_a_web_pages_door():
+    (refused,) = migrate("a = (").refusals
+    assert refused.unread and "web page" not in refused.why and "web page" not in refused.instead

@@ -33,14 +33,28 @@ class TooLargeForHbm(Trap):
         found = runtime.slice
         if found is None or not getattr(prepared.request.model, "built", False):
             return []
-        needed, have = certain_bytes(prepared.request.model), found.chip.hbm_bytes_per_device
+        model, have = prepared.request.model, found.chip.hbm_bytes_per_device
+        needed = certain_bytes(model)
         if needed <= have:
             return []
+        weights, least = weight_bytes(model), weight_bytes(model) + gradient_bytes(model)
+        room = f"on every replica, and a device of {found.name} has {size_text(have)}"
+        if least <= have:
+            message = f"Weights, gradients and optimizer state take {size_text(needed)} {room}."
+            without = f"  # {size_text(least)}: it remembers nothing of a weight"
+            return [self.finding("error", message, f"model.compile(optimizer=keras.optimizers.SGD(), ...){without}")]
+        what = f"The weights alone take {size_text(weights)}"
+        if weights <= have:
+            what = f"Weights and a gradient for each take {size_text(least)}"
+        layer, of_layer = largest_layer(model)
+        kind = type(layer).__name__
         message = (
-            f"Weights, gradients and optimizer state take {needed / GIB:.1f} GiB on every replica, and a device of "
-            f"{found.name} has {have / GIB:.1f} GiB."
+            f"{what} {room}: no optimizer and no batch size makes it fit. The largest layer is {layer.name!r} ({kind}) "
+            f"with {size_text(of_layer)} of weights, {100 * of_layer / max(1, weights):.0f} % of them."
         )
-        return [self.finding("error", message, "model.compile(optimizer=keras.optimizers.SGD(), ...)")]
+        return [
+            self.finding("error", message, f"model.get_layer({layer.name!r}).get_config()  # a smaller {kind} there")
+        ]
 
 
 def certain_bytes(model: Any) -> int:
@@ -49,12 +63,46 @@ def certain_bytes(model: Any) -> int:
     Args:
         model: A built Keras model.
     """
-    weights = [(math.prod(variable.shape), variable) for variable in model.variables]
-    trainable = sum(math.prod(variable.shape) for variable in model.trainable_variables)
-    held = sum(count * _bytes_of(variable) for count, variable in weights)
-    state = sum(math.prod(variable.shape) * _bytes_of(variable) for variable in model.optimizer.variables)
-    remembered = max(state, trainable * FLOAT_BYTES * _slots(model.optimizer))
-    return held + trainable * FLOAT_BYTES + remembered
+    remembered = max(_size_of(model.optimizer.variables), gradient_bytes(model) * _slots(model.optimizer))
+    return weight_bytes(model) + gradient_bytes(model) + remembered
+
+
+def weight_bytes(model: Any) -> int:
+    """Return the bytes of a model's or a layer's variables."""
+    return _size_of(model.variables)
+
+
+def gradient_bytes(model: Any) -> int:
+    """Return the bytes of one float for each trainable weight."""
+    return sum(math.prod(variable.shape) for variable in model.trainable_variables) * FLOAT_BYTES
+
+
+def largest_layer(model: Any) -> tuple[Any, int]:
+    """Return the layer of a model, those inside its layers included, with the most bytes of weights, and these bytes.
+
+    Args:
+        model: A built Keras model with at least one layer.
+    """
+    within = [layer for layer in model._flatten_layers(include_self=False) if not getattr(layer, "layers", None)]
+    sizes = [(weight_bytes(layer), layer) for layer in within or [model]]
+    size, layer = max(sizes, key=lambda one: one[0])
+    return layer, size
+
+
+def size_text(size: float) -> str:
+    """Return bytes in GiB, or in MiB or bytes where that would be nothing.
+
+    Example:
+        >>> size_text(3 * 2**30), size_text(2**20 * 1.5), size_text(4000)
+        ('3.0 GiB', '1.5 MiB', '4,000 bytes')
+    """
+    if size >= GIB / 10:
+        return f"{size / GIB:.1f} GiB"
+    return f"{size / 2**20:.1f} MiB" if size >= 2**20 / 10 else f"{size:,.0f} bytes"
+
+
+def _size_of(variables: Any) -> int:
+    return sum(math.prod(variable.shape) * _bytes_of(variable) for variable in variables)
 
 
 def _bytes_of(variable: Any) -> int:
