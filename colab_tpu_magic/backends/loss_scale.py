@@ -11,19 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .variables import forget_functions
-
 MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
 
 
+TRAINING, EVALUATION = ("train_function", "test_function"), ("test_function",)
+_scaled: set[int] = set()
+
+
 @contextmanager
-def scaled_losses(model: Any, with_compute_loss: bool = False) -> Iterator[None]:
-    """Divide losses by the replicas while steps are made.
+def scaled_losses(model: Any, with_compute_loss: bool = False, functions: tuple[str, ...] = TRAINING) -> Iterator[None]:
+    """Divide losses by the replicas while steps are made. In an evaluation inside a fit, the fit's own stay as they are.
 
     Args:
         model: The model that is trained or evaluated.
         with_compute_loss: Whether what its ``compute_loss`` returns is such a loss, too.
+        functions: The compiled steps that are made anew for it, and dropped after it.
     """
+    if id(model) in _scaled:
+        yield
+        return
     from keras.src.losses import loss as module
 
     own, scale, held = module.reduce_values, module.scale_loss_for_distribution, vars(model)
@@ -35,8 +41,10 @@ def scaled_losses(model: Any, with_compute_loss: bool = False) -> Iterator[None]
     def compute_loss(*args: Any, **kwargs: Any) -> Any:
         return scale(type(model).compute_loss(model, *args, **kwargs))
 
-    forget_functions(model)
-    module.reduce_values = reduce_values
+    _forget(model, functions)
+    _scaled.add(id(model))
+    if len(_scaled) == 1:  # another model inside it finds it there
+        module.reduce_values = reduce_values
     if with_compute_loss:
         held["compute_loss"] = compute_loss
     try:
@@ -45,4 +53,10 @@ def scaled_losses(model: Any, with_compute_loss: bool = False) -> Iterator[None]
         module.reduce_values = own
         if with_compute_loss:
             held.pop("compute_loss", None)
-        forget_functions(model)
+        _scaled.discard(id(model))
+        _forget(model, functions)
+
+
+def _forget(model: Any, functions: tuple[str, ...]) -> None:
+    for name in functions:
+        setattr(model, name, None)

@@ -16,7 +16,7 @@ def single_losses(model: Any, batch: Any) -> tuple[list[str], bool]:
     """
     import keras
 
-    losses = [loss for loss in keras.tree.flatten(getattr(model, "loss", None)) if _is_users(loss)]
+    losses = own_losses(model)
     alone = len(losses) == 1 == len(keras.tree.flatten(getattr(model, "loss", None)))
     found, certain = [], True
     for loss in losses:
@@ -26,6 +26,13 @@ def single_losses(model: Any, batch: Any) -> tuple[list[str], bool]:
         if ranks in (None, 0):
             found.append(str(getattr(loss, "__name__", None) or getattr(loss, "name", None) or type(loss).__name__))
     return found, certain
+
+
+def own_losses(model: Any) -> list[Any]:
+    """Return the losses that a model was compiled with and that are not Keras' own."""
+    import keras
+
+    return [loss for loss in keras.tree.flatten(getattr(model, "loss", None)) if _is_users(loss)]
 
 
 def _is_users(loss: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backends.cut_model import Kept
 from ..backends.feed_adapter import FeedAdapter
-from ..backends.loss_scale import scaled_losses
+from ..backends.loss_scale import EVALUATION, scaled_losses
 from ..backends.quiet_import import quiet_standard_error
 from ..backends.synchronized import taking_synchronized_layers
 from ..errors import DataError, ModelError
@@ -27,6 +27,7 @@ from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
+from ..rewrite.single_losses import own_losses
 from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import bounded, read_data
 from ..rewrite.text_pipeline import taking_numbers
@@ -265,7 +266,10 @@ class Interceptor:
         """Divide by the replicas what the rule ``loss-scaling`` divides in a fit, so that an evaluation shows the loss."""
         if self.runtime.engine.name != "tensorflow" or self._replicas == 1 or "loss-scaling" in self.options.no:
             return nullcontext()
-        return scaled_losses(model, read_compute_loss(model, self._replicas).kind == "mean")
+        by_itself = read_compute_loss(model, self._replicas).kind == "mean"
+        if not by_itself and not own_losses(model):
+            return nullcontext()
+        return scaled_losses(model, by_itself, EVALUATION)
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
         """Build the model ahead where Keras could not from the first batch."""
