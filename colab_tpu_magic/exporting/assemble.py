@@ -74,7 +74,7 @@ def document_of(
     files = own_forms(cells, {cell.number: kept.of(cell) for cell in kept_cells})
     texts = [fit_text(call, len(made) > 1, ours, files.edits.get(call.cell.number, ())) for call in calls]
     used = {name for text in texts for name in text.helpers} | files.helpers
-    helpers = helpers_text(used, recipe.backend)
+    helpers = helpers_text(used, recipe.backend, recipe.replicas)
     edits: dict[int, list[Edit]] = {}
     for call, text in zip(calls, texts, strict=True):
         edits.setdefault(call.cell.number, []).extend(text.edits)

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..errors import ExportError
 from .calls import FitCall, arguments_of
-from .data_text import DataText, training_data, validation_data
+from .data_text import DataText, training_data
 from .edits import Edit, Source, indented, statement_around
+from .expressions import followed
 from .reasons import comment, not_carried_over, reason
+from .validation_text import validation_data
 
 KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_freq")
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
@@ -137,8 +139,10 @@ def _call(
         keywords["epochs"] = str(recipe.epochs)
     keywords |= {name: texts[name] for name in KEPT if name in texts}
     keywords |= validation.keywords
+    forms = {run.recipe.callbacks for run in call.runs if run.recipe is not None}
+    given = texts.get("callbacks", "None")
     if validation.callbacks:
-        keywords["callbacks"] = _callbacks(validation.callbacks, texts.get("callbacks"))
+        keywords["callbacks"] = _callbacks(validation.callbacks, given, forms)
     lines = [f"{model}.fit("]
     told = [replace(one, why=one.why.replace(BATCH_BY_BATCH, "Here all are made so at once;")) for one in changes]
     for text in (reason(told, rule) for rule in ABOVE_THE_DATA):
@@ -148,13 +152,21 @@ def _call(
     return "\n".join([*lines, indent[:-4] + ")"])
 
 
-def _callbacks(ours: tuple[str, ...], own: str | None) -> str:
-    if own is None or own == "None":
+def _callbacks(ours: tuple[str, ...], own: str, forms: set[str]) -> str:
+    """Return a list of ours and the user's callbacks.
+
+    Args:
+        ours: Ours, which come first.
+        own: The user's argument.
+        forms: What it was in each run, as in `Recipe.callbacks`.
+    """
+    if own == "None" or forms == {""}:
         return f"[{', '.join(ours)}]"
-    node = ast.parse(own, mode="eval").body
-    if isinstance(node, ast.List):
-        return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
-    return f"[{', '.join(ours)}, {own}]"  # Keras takes lists of lists
+    if forms == {"list"}:
+        if isinstance(ast.parse(f"({own}\n)", mode="eval").body, ast.List):
+            return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
+        return f"[{', '.join(ours)}, *{followed(own)}]"
+    return f"[{', '.join(ours)}, *keras.tree.flatten({own} or [])]"
 
 
 def _with_callback(data: DataText, callback: str) -> DataText:

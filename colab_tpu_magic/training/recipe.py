@@ -88,6 +88,7 @@ class Recipe:
         kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` (NumPy makes an array
             of it), ``"unknown"``, a text that makes arrays of what stands in the place of ``{}``, or empty.
         validation: The validation data, or None.
+        validation_kinds: The same of the parts of the validation data, where they are arrays.
         validation_split_at: The first row that was split off for validation, or None.
         validation_batch_size: Rows in a batch of the validation.
         validation_in_any_batches: Whether the figures do not depend on how the rows are batched.
@@ -101,6 +102,7 @@ class Recipe:
         text: Name of the layer that made numbers of text in the data pipeline, or empty.
         passes: Seed and number of the first pass over the files that the training data was made from, each pair
             once; empty when no files were read in an order of ours.
+        callbacks: What `callbacks` was given as: ``"list"`` (flat), ``"other"``, or empty for none.
         validates_on_the_same: Whether the validation reads the same files from the same object.
     """
 
@@ -121,6 +123,7 @@ class Recipe:
     data: DataFacts
     kinds: tuple[str, str, str] = (ARRAY, ARRAY, "")
     validation: DataFacts | None = None
+    validation_kinds: tuple[str, ...] = ()
     validation_split_at: int | None = None
     validation_batch_size: int = 0
     validation_in_any_batches: bool = True
@@ -134,6 +137,7 @@ class Recipe:
     text: str = ""
     passes: tuple[tuple[int, int], ...] = ()
     validates_on_the_same: bool = False
+    callbacks: str = "other"
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -175,6 +179,7 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         else _facts(
             validation, None if has_split else arguments["validation_data"], arguments["validation_batch_size"]
         ),
+        validation_kinds=_kinds(validation, arguments["validation_data"]),
         validation_split_at=prepared.data.rows if has_split and isinstance(prepared.data, ArraySource) else None,
         validation_batch_size=size,
         validation_in_any_batches=row_means,
@@ -192,7 +197,21 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         validates_on_the_same=bool(
             set(passes_beneath(arguments["x"])) & set(passes_beneath(arguments["validation_data"]))
         ),
+        callbacks=_form_of_callbacks(arguments["callbacks"]),
     )
+
+
+def _kinds(source: Source | None, given: Any) -> tuple[str, ...]:
+    """Return what the parts of validation data were given as, where they are arrays and no function made them."""
+    if not isinstance(source, ArraySource) or not isinstance(given, list | tuple):
+        return ()
+    return tuple(_kind(part) for part in given)
+
+
+def _form_of_callbacks(given: Any) -> str:
+    if not isinstance(given, list | tuple):
+        return "" if given is None else "other"
+    return "other" if any(isinstance(one, list | tuple) for one in given) else "list"
 
 
 def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:

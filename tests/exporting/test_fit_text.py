@@ -66,9 +66,19 @@ def test_arrays_become_full_batches_with_the_seed_of_the_run():
             "full_batches_of(lambda: shuffled(data), batch_size=48)",
         ),
         (
+            "model.fit(data(), epochs=2, initial_epoch=1)",
+            {"data": DataFacts("PyDataset", None, 7, batches=3), "backend": "tensorflow"},
+            "full_batches_of(lambda data=data(): shuffled(data), batch_size=48, most=3),",
+        ),
+        (
+            "model.fit(data, shuffle=False)",
+            {"data": DataFacts("PyDataset", None, 7, batches=3), "shuffle": False},
+            "full_batches_of(lambda: in_order(data), batch_size=48),",
+        ),
+        (
             "model.fit(data)",
             {"data": DataFacts("generator", None, 7, once=True)},
-            "full_batches_of(replayed(data), batch_size=48, forever=False)",
+            "full_batches_of(replayed(data), batch_size=48, forever=False, most=3)",
         ),
     ],
 )
@@ -114,16 +124,38 @@ def test_data_that_is_made_in_the_call_is_made_once():
     assert "validation_data=(all_x[80:], y[80:])," in text
 
 
-def test_own_callbacks_come_after_the_validation():
+@pytest.mark.parametrize(
+    ("own", "form", "expected"),
+    [
+        ("[stop(), log()]", "list", "stop(), log()]"),
+        ("mine", "list", "*mine]"),
+        ("mine + [log()]", "list", "*(mine + [log()])]"),
+        ("mine", "other", "*keras.tree.flatten(mine or [])]"),
+        ("[stop(), mine]", "other", "*keras.tree.flatten([stop(), mine] or [])]"),
+    ],
+)
+def test_own_callbacks_come_after_the_validation_in_one_flat_list(own, form, expected):
     text = script(
-        [SETUP + "\nstop = log = print", "model.fit(x, y, validation_data=(x, y), callbacks=[stop(), log()])"],
+        [SETUP + "\nstop = log = mine = print", f"model.fit(x, y, validation_data=(x, y), callbacks={own})"],
         kind="tpu",
         replicas=8,
         validation=DataFacts("arrays", 101),
         validation_batch_size=48,
+        callbacks=form,
     )
-    assert "callbacks=[ValidateEveryRow((x, y), batch_size=48), stop(), log()]," in text
+    assert f"callbacks=[ValidateEveryRow((x, y), batch_size=48), {expected}," in text
     assert "validation_data=" not in text
+
+
+def test_a_variable_that_held_no_callbacks_in_one_run_and_some_in_another_is_flattened():
+    cells = [SETUP + "\nmine = None", "%%tpu_fit --seed 0\nfor lot in (1, 2):\n    model.fit(x, y, callbacks=mine)"]
+    values = {"averaged_statistics": True}
+
+    def text(*forms: str) -> str:
+        return exported(cells, *(run_in(cells, 2, place=at, callbacks=form, **values) for at, form in enumerate(forms)))
+
+    assert "callbacks=[AverageStatistics()]," in text("", "").script()
+    assert "callbacks=[AverageStatistics(), *keras.tree.flatten(mine or [])]," in text("", "list").script()
 
 
 def test_settings_stand_before_the_fit_with_their_reasons():
