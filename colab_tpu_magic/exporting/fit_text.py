@@ -32,11 +32,13 @@ class FitText:
         edits: Changes to the text of its cell.
         helpers: Names of the helpers that the new text uses.
         notes: What could not be written out, sentences.
+        apart: Those of them for which the history is another one.
     """
 
     edits: tuple[Edit, ...]
     helpers: frozenset[str]
     notes: tuple[str, ...]
+    apart: tuple[str, ...] = ()
 
 
 def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Edit] = ()) -> FitText:
@@ -71,15 +73,18 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     new = _call(call, source, model, texts, data, validation)
     start, stop = source.span(call.node)
     edits = [Edit(start, stop, new), *_lines_around(call, source, before, after)]
-    notes = not_carried_over(changes)
+    notes, apart = not_carried_over(changes)
+    more = []
     if not recipe.full_batches:
-        notes.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
+        more.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
     if recipe.validates_on_the_same:
-        notes.append(
+        more.append(
             "The same dataset of files trains and validates, and which of the two begins a pass first depends on their "
             "speed, so the order of the rows is not the same in every run. Two calls, one for each, keep it."
         )
-    return FitText(tuple(edits), frozenset(helpers | data.helpers | validation.helpers), tuple(notes))
+    return FitText(
+        tuple(edits), frozenset(helpers | data.helpers | validation.helpers), (*notes, *more), (*apart, *more)
+    )
 
 
 def _arguments(call: FitCall, source: Source, ours: set[str]) -> tuple[dict[str, str], str]:
@@ -208,6 +213,13 @@ def _settings(call: FitCall, model: str, put_back: bool) -> tuple[list[str], lis
             "precision",
             f'compute_in("{POLICIES[recipe.precision]}", {model}{last})',
             f'compute_in("{back}", {model})  # as it was',
+        )
+    if any(change.rule == "loss-scaling" for change in changes):
+        helpers |= {"divide_gradients", "tf"}
+        add(
+            "loss-scaling",
+            f"divide_gradients({model}, {recipe.replicas})",
+            f"divide_gradients({model}, 1)  # as it was",
         )
     if any(change.rule == "steps-per-execution" for change in changes) and recipe.steps_per_execution is not None:
         own = next(change.before for change in changes if change.rule == "steps-per-execution")

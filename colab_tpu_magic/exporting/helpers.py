@@ -113,6 +113,26 @@ _PRECISION = '''def compute_in(policy, model, float32_layers=()):
     # The compiled steps are made anew.
     model.train_function = model.test_function = model.predict_function = None'''
 
+_DIVIDED = '''def divide_gradients(model, by):
+    """Let each optimizer of a model divide the gradients that it is given; by 1 leaves them as they are."""
+
+    def divided(gradient):
+        if isinstance(gradient, tf.IndexedSlices):
+            return tf.IndexedSlices(gradient.values / by, gradient.indices, gradient.dense_shape)
+        return None if gradient is None else gradient / by
+
+    def dividing(optimizer):
+        def apply(grads, trainable_variables=None):
+            return type(optimizer).apply(optimizer, list(map(divided, grads)), trainable_variables)
+
+        return apply
+
+    optimizers = {id(one): one for one in vars(model).values() if isinstance(one, keras.optimizers.Optimizer)}
+    optimizers[id(model.optimizer)] = model.optimizer
+    for optimizer in optimizers.values():
+        optimizer.apply = dividing(optimizer)
+    model.train_function = None  # the compiled step is made anew'''
+
 # What a function that makes batches has besides, where they come out of files.
 OF_FILES = {
     "{argument}": ", first_pass=None",
@@ -138,6 +158,7 @@ HELPERS = {
     "ValidateEveryRow": "",  # the text depends on what trains
     "AverageStatistics": _STATISTICS,
     "compute_in": _PRECISION,
+    "divide_gradients": _DIVIDED,
 }
 MAKERS = ("full_batches", "full_batches_in_order", "full_batches_of")
 

@@ -186,6 +186,18 @@ def test_settings_stand_before_the_fit_with_their_reasons():
     assert "own_rate" not in text
 
 
+def test_gradients_are_divided_where_the_run_divided_them():
+    change = Change("loss-scaling", "Loss", "a mean", "gradients ÷ 2", "Why so.", "source", "switch")
+    values = {"backend": "tensorflow", "kind": "simulated", "replicas": 2, "changes": (change,)}
+    text = script(["import keras\nkeras.utils.set_random_seed(4)", SETUP, FIT], **values)
+    assert "# Loss: a mean → gradients ÷ 2. Why so.\ndivide_gradients(model, 2)\nhistory = model.fit(\n" in text
+    assert "import tensorflow as tf" in text
+    assert "It gives the history of the run" in text
+    cells = [SETUP, FIT, FIT]
+    twice = exported(cells, run_in(cells, 2, place=1, **values), run_in(cells, 3, place=2, **values)).script()
+    assert twice.count("divide_gradients(model, 2)\n") == twice.count("divide_gradients(model, 1)  # as it was\n") == 2
+
+
 def test_settings_are_put_back_when_more_is_trained():
     cells = [SETUP, "%%tpu_fit --seed 0\nfor lot in (1, 2):\n    model.fit(x, y)"]
     rate = Change("learning-rate", "Learning rate", "1", "2", "Why.", "source", "switch")

@@ -174,3 +174,22 @@ def test_a_generator_function_is_called_for_each_validation_and_as_often_as_was_
     told = validated("jax", 1, lambda: counted(2), epochs=4, validation_freq=2)
     assert [rows for rows, _ in told] == [[0, 0, 0, 1, 1, 1]] * 2
     assert len(validated("jax", 1, lambda: counted(2), epochs=4, validation_freq=[1, 2, 4])) == 3
+
+
+def test_gradients_are_divided_as_often_as_was_said_last():
+    taken = []
+
+    class Optimizer(keras.optimizers.SGD):
+        def apply(self, grads, trainable_variables=None):
+            taken.append([None if one is None else float(np.sum(one)) for one in grads])
+
+    divide = helper("divide_gradients")
+    model = SimpleNamespace(optimizer=Optimizer(), second=Optimizer(), train_function=1)
+    divide(model, 2)
+    divide(model, 2)
+    for optimizer in (model.optimizer, model.second):
+        optimizer.apply([np.ones(2), None], [])
+    divide(model, 1)
+    model.optimizer.apply([np.ones(2), None], [])
+    assert taken == [[1.0, None], [1.0, None], [2.0, None]]
+    assert model.train_function is None

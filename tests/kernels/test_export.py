@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,7 +145,7 @@ def trained(kernel: Kernel, cells: list[str], path: Path) -> list[dict[str, list
     for cell in cells:
         kernel.run(cell)
     result = kernel.run(f"%tpu_export {path}")
-    assert result.stdout == f"Written: {path}\n"
+    assert re.fullmatch(rf"Written: {re.escape(str(path))} \(run \d+\)\n", result.stdout), result.stdout
     return json.loads(kernel.run("print(json.dumps([one.history for one in histories]))").stdout)
 
 
