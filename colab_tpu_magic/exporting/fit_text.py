@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ExportError
+from ..training.recipe import ARRAYS, Recipe
 from .calls import FitCall, arguments_of
 from .data_text import DataText, training_data
 from .edits import Edit, Source, indented, statement_around
@@ -22,6 +23,12 @@ POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 RATE_COMES_BACK = " When the fit ends, the optimizer has your own rate again."
 BATCH_BY_BATCH = "Sparse and ragged rows are made so batch by batch, never all at once;"
 ABOVE_THE_DATA = ("dense-arrays", "batch-size", "static-shapes", "dtypes")
+
+
+UNFORESEEN = (
+    "How many steps an epoch has is not known, and plain Keras on several TensorFlow replicas takes one too many where "
+    "such data ends, which some replicas do and others not. steps_per_epoch=N in the call keeps it out."
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,11 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     texts, model = _arguments(call, source, ours)
     seed = _seed(call)
     data = training_data(recipe, texts, seed, _first_pass(call))
+    more: list[str] = []
+    if _ends_unforeseen(recipe):
+        steps = _steps_of_a_pass(call)
+        data = _of_length(data, steps) if steps else data
+        more += [] if steps else [UNFORESEEN]
     validation = validation_data(recipe, texts)
     before, after, helpers = _settings(call, model, put_back)
     if not model.replace(".", "").replace("_", "").isalnum():
@@ -74,7 +86,6 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     start, stop = source.span(call.node)
     edits = [Edit(start, stop, new), *_lines_around(call, source, before, after)]
     notes, apart = not_carried_over(changes)
-    more = []
     if not recipe.full_batches:
         more.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
     if recipe.validates_on_the_same:
@@ -172,6 +183,29 @@ def _callbacks(ours: tuple[str, ...], own: str, forms: set[str]) -> str:
             return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
         return f"[{', '.join(ours)}, *{followed(own)}]"
     return f"[{', '.join(ours)}, *keras.tree.flatten({own} or [])]"
+
+
+def _ends_unforeseen(recipe: Recipe) -> bool:
+    """Return whether Keras would learn where a pass ends by running into it, with a step that only some replicas do."""
+    shared = recipe.backend == "tensorflow" and recipe.replicas > 1
+    return shared and recipe.steps_per_epoch is None and recipe.full_batches and recipe.data.form != ARRAYS
+
+
+def _steps_of_a_pass(call: FitCall) -> int | None:
+    """Return how many steps each epoch of some runs had, or None when they do not tell."""
+    found = set()
+    for run in call.runs:
+        done = len(next(iter(run.history.values()), ()))
+        steps = run.step
+        if run.recipe is not None and run.first_epoch - 1 + done < run.recipe.epochs:
+            steps -= run.recipe.steps_per_execution or 1  # a callback that stops a training is counted as a step
+        found.add(steps // done if done and run.status == "completed" and steps % done == 0 else 0)
+    return found.pop() or None if len(found) == 1 else None
+
+
+def _of_length(data: DataText, steps: int) -> DataText:
+    made = f"{data.positional[0]}.apply(tf.data.experimental.assert_cardinality({steps}))"
+    return replace(data, positional=(made,), helpers=data.helpers | {"tf"})
 
 
 def _with_callback(data: DataText, callback: str) -> DataText:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -249,3 +250,30 @@ def test_batches_as_they_come_are_told_to_differ():
     document = exported([SETUP, FIT], run_in([SETUP, FIT], 2, full_batches=False))
     assert "    x,\n    y,\n    batch_size=48,\n    epochs=2,\n" in document.script()
     assert "the history is not the same" in document.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("done", "asked", "step", "status", "steps"),
+    [
+        (2, 2, 18, "completed", 9),
+        (2, 5, 19, "completed", 9),  # stopped by a callback
+        (1, 1, 9, "completed", 9),
+        (2, 2, 19, "completed", None),
+        (1, 2, 4, "stopped", None),
+        (0, 2, 0, "completed", None),
+    ],
+)
+def test_a_pass_whose_end_tensorflow_replicas_would_run_into_has_the_length_of_the_run(
+    done, asked, step, status, steps
+):
+    function = DataFacts("generator function", None, 40, call="()")
+    cells = [SETUP, "data = print", f"%%tpu_fit\nmodel.fit(data, epochs={asked})"]
+    values = {"backend": "tensorflow", "kind": "simulated", "replicas": 2, "steps_per_epoch": None, "data": function}
+    run = run_in(cells, 3, epochs=asked, own_epochs=asked, status=status, **values)
+    run.step, run.history = step, {"loss": [1.0] * done}
+    document = exported(cells, run)
+    made = f"forever=False).apply(tf.data.experimental.assert_cardinality({steps})),"
+    assert (made in document.script()) == (steps is not None)
+    assert any("one too many" in note for note in document.notes) == (steps is None)
+    run.recipe = replace(run.recipe, backend="jax")
+    assert "assert_cardinality" not in exported(cells, run).script()
