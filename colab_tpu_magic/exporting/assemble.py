@@ -20,6 +20,7 @@ from .edits import Edit, Source, within
 from .failures import cut, without_failures
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
+from .looks import begun_often
 from .names import bound_by
 from .numbered import numbered_outputs
 from .own_forms import OwnForms, own_forms
@@ -95,6 +96,7 @@ def document_of(
         if part
     )
     seeds = _seeds(calls)
+    missed += begun_often(made)
     apart = [*missed, *(note for text in texts for note in text.apart), *_elsewhere(made, recipe)]
     if recipe.backend == "tensorflow" and recipe.replicas > 1 and any(reads(cell, models) for cell in kept_cells):
         missed.append(UNEVEN)

@@ -14,6 +14,7 @@ from .calls import FitCall, arguments_of
 from .data_text import DataText, training_data
 from .edits import Edit, Source, indented, statement_around
 from .expressions import followed
+from .looks import looks
 from .reasons import comment, not_carried_over, reason
 from .validation_text import validation_data
 
@@ -64,8 +65,8 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     source = Source(call.cell.text, renamed)
     texts, model = _arguments(call, source, ours)
     seed = _seed(call)
+    texts, looked, more = looks(recipe, texts)
     data = training_data(recipe, texts, seed, _first_pass(call))
-    more: list[str] = []
     if _ends_unforeseen(recipe):
         steps = _steps_of_a_pass(call)
         data = _of_length(data, steps) if steps else data
@@ -81,7 +82,7 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     if recipe.averaged_statistics:
         validation = _with_callback(validation, "AverageStatistics()")
         helpers.add("AverageStatistics")
-    before += [*data.before, *validation.before]
+    before += [*data.before, *validation.before, *looked]
     new = _call(call, source, model, texts, data, validation)
     start, stop = source.span(call.node)
     edits = [Edit(start, stop, new), *_lines_around(call, source, before, after)]

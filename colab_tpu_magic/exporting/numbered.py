@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..training.run import Run
 
-OF_AN_OUTPUT = re.compile(r"(?:val_)?(.+)_loss")
+OF_AN_OUTPUT = re.compile(r"(?:val_)?(?!val_loss)(.+)_loss")
 
 
 def numbered_outputs(runs: Iterable[Run], code: str) -> list[str]:

@@ -16,6 +16,7 @@ from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source, StreamSource
 from .call_site import CallSite, call_site
+from .orders import is_looked_at, orders_beneath
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
@@ -46,6 +47,8 @@ class DataFacts:
         dense: Whether its tensors were sparse or ragged.
         call: How the function that made it was called: ``"()"``; empty when the data itself was given.
         parts: How many of x, y and sample_weight there are.
+        orders: Identities of the shuffles beneath it that come in a new order each time it is begun.
+        picked: Whether some of such a shuffle's rows are picked afterwards, so that the rows differ and not the order.
     """
 
     form: str
@@ -63,6 +66,8 @@ class DataFacts:
     masked: bool = False
     call: str = ""
     parts: int = 2
+    orders: tuple[int, ...] = ()
+    picked: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ class Recipe:
         text: Name of the layer that made numbers of text in the data pipeline, or empty.
         passes: Seed and number of the first pass over the files that the training data was made from, each pair
             once; empty when no files were read in an order of ours.
+        looked_at: Whether plain Keras takes a batch to build the model before it trains.
         callbacks: What `callbacks` was given as: ``"list"`` (flat), ``"other"``, or empty for none.
         validates_on_the_same: Whether the validation reads the same files from the same object.
     """
@@ -138,6 +144,7 @@ class Recipe:
     passes: tuple[tuple[int, int], ...] = ()
     validates_on_the_same: bool = False
     callbacks: str = "other"
+    looked_at: bool = True
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -198,6 +205,7 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
             set(passes_beneath(arguments["x"])) & set(passes_beneath(arguments["validation_data"]))
         ),
         callbacks=_form_of_callbacks(arguments["callbacks"]),
+        looked_at=is_looked_at(model, runtime.backend, prepared.replicas),
     )
 
 
@@ -223,6 +231,7 @@ def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:
 
 def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
     call = _call(given, batch_size)
+    orders = orders_beneath(given)
     dtypes = tuple("" if dtype is None else str(dtype) for dtype in source.dtypes)
     if isinstance(source, ArraySource):
         return DataFacts(
@@ -244,6 +253,8 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
         source.lengths is not None and bool(source.lengths.padding.proof),
         call,
         len(source.example),
+        tuple(orders),
+        any(orders.values()),
     )
 
 

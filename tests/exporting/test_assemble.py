@@ -172,7 +172,7 @@ def test_runs_on_other_devices_or_left_out_are_not_promised():
 def test_outputs_that_nobody_named_are_told_to_have_other_numbers(named, note):
     cells = [SETUP + "\nnames = " + named, FIT.replace("(x, y", "(names, y")]
     run = run_in(cells, 2)
-    run.history = {"loss": [1.0], "price_loss": [1.0], "val_price_loss": [1.0]}
+    run.history = {"loss": [1.0], "val_loss": [1.0], "price_loss": [1.0], "val_price_loss": [1.0]}
     assert "".join(exported(cells, run).notes).count(note or "numbers") == bool(note)
 
 
