@@ -118,8 +118,9 @@ def _last_name(node: ast.AST) -> str:
 
 def _read(statement: ast.stmt) -> set[str]:
     """Return the names of the notebook that a statement reads, also inside of its functions and comprehensions."""
+    tree = _WithScopes().visit(ast.parse(ast.unparse(statement)))
     try:
-        table = symtable.symtable(ast.unparse(statement), "cell", "exec")
+        table = symtable.symtable(ast.unparse(tree), "cell", "exec")
     except SyntaxError:  # as of an await outside of a function, which a notebook takes
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
     deleted = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
@@ -131,6 +132,20 @@ def _read(statement: ast.stmt) -> set[str]:
             one.get_name() for one in scope.get_symbols() if one.is_referenced() and (scope is table or one.is_global())
         }
     return found
+
+
+class _WithScopes(ast.NodeTransformer):
+    """Make generators of comprehensions: since Python 3.12 only these have a scope of their own in a symbol table."""
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
 
 
 def shared_by(statement: ast.stmt) -> set[str]:

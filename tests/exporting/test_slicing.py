@@ -50,6 +50,10 @@ def kept(*texts: str) -> list[str]:
         ("for i in range(3):\n    x = i", ["for i in range(3):\n    x = i"]),
         ("x, z = 1, 2", ["x, z = (1, 2)"]),
         ("x = 1\ny = [x for x in (3, 4)]", ["x = 1"]),
+        (
+            "a = 1\nb = 2\nx = [a for a in {b: a for b in (3,) for a in {b for b in (b,)}}]",
+            ["x = [a for a in {b: a for b in (3,) for a in {b for b in (b,)}}]"],
+        ),
         ("a = 1\nx = [a for a in (3,)] + [a]", ["a = 1", "x = [a for a in (3,)] + [a]"]),
         ("[x := one for one in (3, 4)]", ["[(x := one) for one in (3, 4)]"]),
         ("def f():\n    global x\n    x = 3\nf()", ["def f():\n    global x\n    x = 3", "f()"]),
