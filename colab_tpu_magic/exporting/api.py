@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 ENDINGS = (".py", ".ipynb")
 
 
-def export(run: Run | int | None = None, path: str | None = None, *, force: bool = False, shell: Any = None) -> str:
+def export(
+    run: Run | int | None = None, path: str | os.PathLike[str] | None = None, *, force: bool = False, shell: Any = None
+) -> str:
     """Return a run as a plain Keras script: the cells it depends on, and what the rules changed.
 
     Args:
         run: The run or its number; the last one when None.
-        path: Also write it to this file, ``.py`` or ``.ipynb``.
+        path: Also write it to this file, ``.py`` or ``.ipynb``; ``~`` is your home.
         force: Write over a file that is there.
         shell: The IPython shell whose cells made the run; that of this process when None.
 
@@ -29,21 +31,33 @@ def export(run: Run | int | None = None, path: str | None = None, *, force: bool
 
     Raises:
         ExportError: When there is no such run, when something that it depends on cannot be written
-            out, or when the file is there already.
+            out, or when the file is there already or cannot be written.
 
     Example:
         >>> text = export(path="digits.py")  # doctest: +SKIP
     """
     if path is not None:
+        path = os.path.expanduser(os.fspath(path))
         check_path(path, force)
     document = document_for(run, shell)
     text = document.script()
     if path is not None:
         from .notebook import notebook_of
 
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(notebook_of(document) if path.endswith(".ipynb") else text)
+        _write(path, notebook_of(document) if path.lower().endswith(".ipynb") else text)
     return text
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ExportError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            expected="a file in a folder that takes one.",
+            type_next="%tpu_export run.py",
+        ) from None
 
 
 def document_for(run: Run | int | None = None, shell: Any = None) -> Document:
@@ -66,19 +80,35 @@ def document_for(run: Run | int | None = None, shell: Any = None) -> Document:
 
 def check_path(path: str, force: bool) -> None:
     """Raise ExportError when a file cannot be written to."""
-    if not path.endswith(ENDINGS):
+    if not path.lower().endswith(ENDINGS):
         raise ExportError(
             f"{path!r} is neither a script nor a notebook.",
             expected="a file that ends in .py or .ipynb.",
             type_next="%tpu_export run.py",
         )
+    if os.path.isdir(path):
+        inside = os.path.join(path, "run.py")
+        raise ExportError(f"{path} is a folder.", expected="a file.", type_next=f"%tpu_export {quoted(inside)}")
     if os.path.exists(path) and not force:
         raise ExportError(
-            f"{path} is there already.", expected="a new file, or --force.", type_next=f"%tpu_export {path} --force"
+            f"{path} is there already.",
+            expected="a new file, or --force.",
+            type_next=f"%tpu_export {quoted(path)} --force",
         )
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise ExportError(f"There is no folder {folder}.", type_next=f"%tpu_export {os.path.basename(path)}")
+        name = quoted(os.path.basename(path))
+        raise ExportError(f"There is no folder {folder}.", type_next=f"%tpu_export {name}")
+
+
+def quoted(path: str) -> str:
+    """Return a path as a line of a magic takes it.
+
+    Example:
+        >>> quoted("run.py"), quoted("my run.py")
+        ('run.py', '"my run.py"')
+    """
+    return f'"{path}"' if len(path.split()) != 1 else path
 
 
 def _run(run: Run | int | None) -> Run:

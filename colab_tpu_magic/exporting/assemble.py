@@ -14,13 +14,15 @@ from ..training.recipe import Recipe
 from ..training.run import Run
 from .calls import FitCall, calls_of, check_alike
 from .cell_text import cell_text, imports_of
-from .cells import Cell, cells_of, plain
+from .cells import Cell, cells_of, made_by_command, plain
 from .document import Document, Section
 from .edits import Edit, Source, within
 from .failures import cut, without_failures
 from .fit_text import fit_text, seed_comment
 from .helpers import helpers_text
+from .looks import begun_often
 from .names import bound_by
+from .numbered import numbered_outputs
 from .own_forms import OwnForms, own_forms
 from .plain_calls import models_of, reads, undistributed
 from .setup_text import distribution_text, environment_text, imports_text
@@ -61,7 +63,7 @@ def document_of(
     cells = [*without_failures(before, runs, raised or {}), last]
     runs = [one for one in runs if one.status != "failed" or one.recipe is None or one.recipe.execution == last.number]
     kept = sliced(cells, last)
-    _check_names(kept, run)
+    _check_names(kept, run, cells)
     kept_cells = [cell for cell in cells if kept.of(cell)]
     numbers = {cell.number for cell in kept_cells if cell.fits or cell is last or _has_runs(cell, runs)}
     made = [one for one in runs if one.recipe is not None and one.recipe.execution in numbers]
@@ -74,7 +76,7 @@ def document_of(
     files = own_forms(cells, {cell.number: kept.of(cell) for cell in kept_cells})
     texts = [fit_text(call, len(made) > 1, ours, files.edits.get(call.cell.number, ())) for call in calls]
     used = {name for text in texts for name in text.helpers} | files.helpers
-    helpers = helpers_text(used, recipe.backend)
+    helpers = helpers_text(used, recipe.backend, recipe.replicas)
     edits: dict[int, list[Edit]] = {}
     for call, text in zip(calls, texts, strict=True):
         edits.setdefault(call.cell.number, []).extend(text.edits)
@@ -94,12 +96,15 @@ def document_of(
         if part
     )
     seeds = _seeds(calls)
+    missed += begun_often(made)
+    apart = [*missed, *(note for text in texts for note in text.apart), *_elsewhere(made, recipe)]
     if recipe.backend == "tensorflow" and recipe.replicas > 1 and any(reads(cell, models) for cell in kept_cells):
         missed.append(UNEVEN)
     told = [*missed, *(note for text in texts for note in text.notes), *_notes(made, recipe)]
+    told += numbered_outputs(made, "\n".join(section.code for section in sections))
     return Document(
         f"{run.title[0].upper()}{run.title[1:]} as plain Keras: {run.device}.",
-        _words(recipe, kept.unseeded),
+        _words(recipe, kept.unseeded, bool(apart)),
         tuple(dict.fromkeys(told)),
         (
             Section("Setup", "The backend and the devices have to be chosen before Keras makes anything.", setup),
@@ -107,6 +112,7 @@ def document_of(
             Section("Order of the rows", "What each shuffle begins with.", seeds),
             *sections,
         ),
+        run.number,
     )
 
 
@@ -138,15 +144,34 @@ def _cell_of(recipe: Recipe, run: Run, cells: list[Cell]) -> Cell:
     )
 
 
-def _check_names(kept: Slice, run: Run) -> None:
-    if kept.missing:
-        names = ", ".join(kept.missing)
-        raise ExportError(
-            f"{run.title} needs {names}, and no cell in this kernel's history makes "
-            f"{'it' if len(kept.missing) == 1 else 'them'}.",
-            expected="every name of the cell made by a cell that ran in this kernel.",
-            type_next=f"{kept.missing[0]} = ... in a cell, train once more, then %tpu_export again",
-        )
+def _check_names(kept: Slice, run: Run, cells: list[Cell]) -> None:
+    if not kept.missing:
+        return
+    title = f"{run.title[0].upper()}{run.title[1:]}"
+    for name in kept.missing:
+        for cell in cells:
+            command = made_by_command(cell, name)
+            if command:
+                raise ExportError(
+                    f"{title} needs {name}, which a notebook command made in cell {cell.number}: {name} = {command}. "
+                    "A script has no such commands.",
+                    expected=f"Python that makes {name}.",
+                    type_next=f"{_in_python(name, command)} in a cell, train once more, then %tpu_export again",
+                )
+    names = ", ".join(kept.missing)
+    raise ExportError(
+        f"{title} needs {names}, and no cell in this kernel's history makes "
+        f"{'it' if len(kept.missing) == 1 else 'them'}.",
+        expected="every name of the cell made by a cell that ran in this kernel.",
+        type_next=f"{kept.missing[0]} = ... in a cell, train once more, then %tpu_export again",
+    )
+
+
+def _in_python(name: str, command: str) -> str:
+    line = command.lstrip("!") if command.startswith("!") else command.removeprefix("%sx ")
+    if line == command:
+        return f"{name} = ..."
+    return f"import subprocess; {name} = subprocess.getoutput({line.strip()!r}).splitlines()"
 
 
 def _has_runs(cell: Cell, runs: Iterable[Run]) -> bool:
@@ -231,7 +256,7 @@ def _first_pass(recipe: Recipe) -> tuple[int, int] | None:
     return recipe.passes[0] if recipe.passes else None
 
 
-def _words(recipe: Recipe, unseeded: bool) -> tuple[str, ...]:
+def _words(recipe: Recipe, unseeded: bool, apart: bool) -> tuple[str, ...]:
     packages = ["keras", "jax" if recipe.backend == "jax" else "tensorflow", "numpy"]
     exact = recipe.backend == "jax" or recipe.replicas == 1
     close = "1e-5 of each figure in float32 and 1e-2 in bfloat16"
@@ -241,6 +266,8 @@ def _words(recipe: Recipe, unseeded: bool) -> tuple[str, ...]:
         "It does not give the figures of the run: no seed was set before the first weights were drawn, so they are "
         "drawn anew each time. The order of the rows is that of the run."
         if unseeded
+        else "It does not give the history of the run: what it does otherwise stands below."
+        if apart
         else f"It gives the history of the run: with the same versions and seeds to {close}."
         if exact
         else f"It gives the history of the run: with the same versions and seeds to {close}; layers that draw random "
@@ -263,6 +290,13 @@ def _notes(runs: list[Run], recipe: Recipe) -> tuple[str, ...]:
             notes.append(
                 f"{run.title[0].upper()}{run.title[1:]} was {run.status} in epoch {run.epoch}; the script trains to the end."
             )
-        if run.recipe is not None and (run.recipe.backend, run.recipe.replicas) != (recipe.backend, recipe.replicas):
-            notes.append(f"{run.title} trained on {run.device}; the script trains it where the last one trained.")
-    return tuple(notes)
+    return (*notes, *_elsewhere(runs, recipe))
+
+
+def _elsewhere(runs: list[Run], recipe: Recipe) -> list[str]:
+    """Return a sentence for each run that trained on something else than the one that is written out."""
+    return [
+        f"{run.title[0].upper()}{run.title[1:]} trained on {run.device}; the script trains it where the last one trained."
+        for run in runs
+        if run.recipe is not None and (run.recipe.backend, run.recipe.replicas) != (recipe.backend, recipe.replicas)
+    ]

@@ -123,6 +123,16 @@ def _replacement(node: Any, text: str) -> str:
     return f"{commented}  ({NOTHING_IN_A_SCRIPT})" + (f"\n{empty}" if empty else "")
 
 
+def made_by_command(cell: Cell, name: str) -> str:
+    """Return the notebook command that made a name in a cell, as it was typed: ``!ls``; empty when none did."""
+    for line in cell.text.split("\n"):
+        if line.rstrip().endswith(f"({NOTHING_IN_A_SCRIPT})"):
+            target, is_one, command = line.strip().removeprefix("# ").partition(" = ")
+            if is_one and name in (one.strip() for one in target.split(",")):
+                return command.removesuffix(f"({NOTHING_IN_A_SCRIPT})").strip()
+    return ""
+
+
 def call_of_line(line: str) -> str:
     """Return the call that a ``%tpu_fit`` line stands for.
 

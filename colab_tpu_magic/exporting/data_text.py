@@ -1,16 +1,28 @@
-"""The data arguments of an exported fit: training batches and validation, as expressions."""
+"""The training data of an exported fit, as expressions."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 
 from ..errors import ExportError
 from ..rewrite.forms.tf_data import FORM as TF_DATA
-from ..training.recipe import ARRAY, ARRAYS, OTHER, TREE, UNKNOWN, DataFacts, Recipe
+from ..training.recipe import ARRAY, ARRAYS, OTHER, TREE, DataFacts, Recipe
+from .expressions import (
+    OF_FILES,
+    OF_TF_DATA,
+    arrays_of_a_call,
+    as_array,
+    batched,
+    called,
+    dense,
+    followed,
+    is_made,
+    is_simple,
+    numbers,
+    part,
+)
 
-OF_FILES = ("image folder", "TFRecord dataset")
-OF_TF_DATA = (TF_DATA, *OF_FILES)
+GENERATOR_FUNCTION = "generator function"
 
 
 @dataclass(frozen=True)
@@ -64,24 +76,24 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pa
         )
     if recipe.data.form != ARRAYS:
         first = f", first_pass={first_pass}" if first_pass else ""
-        return _stream(recipe, _called(arguments["x"], recipe.data), first)
-    called: tuple[str, ...] = ()
+        return _stream(recipe, arguments, first)
+    makes: tuple[str, ...] = ()
     if recipe.data.call:
-        called, arguments = _arrays_of_a_call(recipe.data, arguments)
+        makes, arguments = arrays_of_a_call(recipe.data, arguments)
     names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
-    before: list[str] = list(called)
+    before: list[str] = list(makes)
     parts = []
     places = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
     for place, name in enumerate(names):
         text = arguments[name]
-        kind = OTHER if called else places[name]
-        if recipe.validation_split_at is not None and (_is_made(kind) or not _is_simple(text)):
-            before.append(f"all_{name} = {_as_array(text, kind, name)}")
+        kind = OTHER if makes else places[name]
+        if recipe.validation_split_at is not None and (is_made(kind) or not is_simple(text)):
+            before.append(f"all_{name} = {as_array(text, kind, name)}")
             text, kind = f"all_{name}", TREE if kind.startswith("keras.tree") else kind if kind == TREE else ARRAY
-        text = _as_array(text, kind, name)
-        text = _part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
+        text = as_array(text, kind, name)
+        text = part(text, kind, None if recipe.validation_split_at is None else f"[:{recipe.validation_split_at}]")
         if recipe.data.flat and place < len(recipe.data.dtypes) and recipe.data.dtypes[place]:
-            text = f'{text if _is_simple(text) else f"({text})"}.astype("{recipe.data.dtypes[place]}")'
+            text = f'{followed(text)}.astype("{recipe.data.dtypes[place]}")'
         parts.append(text)
     if not recipe.full_batches:
         keywords = {name: text for name, text in zip(names[2:], parts[2:], strict=True)}
@@ -93,126 +105,18 @@ def training_data(recipe: Recipe, arguments: dict[str, str], seed: str, first_pa
     return DataText((made,), _steps(recipe), tuple(before), helpers=frozenset(helpers))
 
 
-def validation_data(recipe: Recipe, arguments: dict[str, str]) -> DataText:
-    """Return the validation's text: plain arguments where Keras can, else a callback that does the same."""
-    facts, helpers = recipe.validation, set[str]()
-    if facts is None:
-        return DataText(())
-    if recipe.validation_split_at is not None:
-        rest = f"[{recipe.validation_split_at}:]"
-        if recipe.data.call:
-            arguments = _arrays_of_a_call(recipe.data, arguments)[1]
-        names = [name for name in ("x", "y", "sample_weight") if arguments.get(name, "None") != "None"]
-        kinds = dict(zip(("x", "y", "sample_weight"), recipe.kinds, strict=True))
-        parts = [
-            _part(
-                arguments[name] if _is_simple(arguments[name]) and not _is_made(kinds[name]) else f"all_{name}",
-                kinds[name],
-                rest,
-            )
-            for name in names
-        ]
-        data = f"({', '.join(parts)})"
-    else:
-        data = _called(arguments["validation_data"], facts)
-        if facts.dense:
-            data, helpers = _dense(data, facts)
-        if facts.single:
-            # Rows that are padded keep their own batches: longer padding could change a figure.
-            size = facts.batch_size if facts.longest else recipe.validation_batch_size
-            data, more_helpers = _batched(data, facts, size)
-            helpers |= more_helpers
-        elif _is_uneven(recipe, facts, arguments):
-            # Plain Keras on several TensorFlow replicas wants a first batch that they can share.
-            data = f"{data if _is_simple(data) else f'({data})'}{_rebatched(recipe, facts)}"
-    steps = arguments.get("validation_steps", "None")
-    size = recipe.validation_batch_size
-    if not _divides(recipe, facts, steps):
-        more = f", batch_size={size}" if facts.form == ARRAYS else ""
-        more += f", steps={steps}" if steps != "None" else ""
-        return DataText((), {}, (), (f"ValidateEveryRow({data}{more})",), frozenset({*helpers, "ValidateEveryRow"}))
-    keywords = {"validation_data": data}
-    if facts.form == ARRAYS:
-        keywords["validation_batch_size"] = str(size)
-    if steps != "None":
-        keywords["validation_steps"] = steps
-    return DataText((), keywords, helpers=frozenset(helpers))
-
-
-def _is_uneven(recipe: Recipe, facts: DataFacts, arguments: dict[str, str]) -> bool:
-    """Return whether a dataset's own batches would stop a validation on TensorFlow replicas, and others would not."""
-    return (
-        recipe.backend == "tensorflow"
-        and facts.form in OF_TF_DATA
-        and facts.batch_size % recipe.replicas != 0
-        and recipe.validation_in_any_batches
-        and arguments.get("validation_steps", "None") == "None"
-    )
-
-
-def _rebatched(recipe: Recipe, facts: DataFacts) -> str:
-    """Return what makes batches of a dataset that replicas can share.
-
-    Raises:
-        ExportError: When its rows would have to be padded, and that could change a figure.
-    """
-    if not facts.fill:
-        return f".rebatch({recipe.validation_batch_size})"
-    if facts.masked and not any(facts.fill):
-        return f".unbatch().padded_batch({recipe.validation_batch_size})"
-    size = -(-facts.batch_size // recipe.replicas) * recipe.replicas
-    raise ExportError(
-        f"The validation has batches of {facts.batch_size} rows of varying length, which plain Keras cannot share out "
-        f"over {recipe.replicas} TensorFlow replicas; joined to other batches they would be padded anew, and no mask "
-        "hides that.",
-        expected="batches that the replicas can share.",
-        type_next=f"validation = rows.padded_batch({size}); fit with it, then %tpu_export again",
-    )
-
-
-def _divides(recipe: Recipe, facts: DataFacts, steps: str) -> bool:
-    """Return whether plain Keras can share out every batch of the validation."""
-    if recipe.replicas == 1 or recipe.backend != "jax":
-        return True
-    if facts.rows is None or steps != "None":
-        return False
-    return facts.rows % recipe.replicas == 0 and recipe.validation_batch_size % recipe.replicas == 0
-
-
-def _is_made(kind: str) -> bool:
-    """Return whether arrays have to be made of what was given, before some of its rows can be taken."""
-    return "{}" in kind
-
-
-def _as_array(text: str, kind: str, name: str) -> str:
-    """Return the text of an array, or of a tree of them.
-
-    Raises:
-        ExportError: When nobody knows what makes arrays of the data.
-    """
-    if kind == UNKNOWN:
-        raise ExportError(
-            f"{name} holds data that was read row by row or made dense part by part, which is not written out.",
-            expected="arrays.",
-            type_next="x, y = (numpy.stack(part) for part in zip(*rows)) in a cell, model.fit(x, y), then %tpu_export",
-        )
-    if kind == OTHER:
-        return f"np.asarray({text})"
-    if kind.startswith("keras.tree"):
-        return kind.format(text)
-    return kind.format(text if _is_simple(text) else f"({text})") if "{}" in kind else text
-
-
-def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
+def _stream(recipe: Recipe, arguments: dict[str, str], first_pass: str) -> DataText:
     facts, size = recipe.data, recipe.batch_size
     helpers: set[str] = set()
+    given = called(arguments["x"], facts)
+    text = given
     if facts.dense:
-        text, more = _dense(text, facts)
+        text, more = dense(text, facts)
         helpers |= more
-    dataset = text if _is_simple(text) else f"({text})"
+    dataset = followed(text)
     if not recipe.full_batches:
         if facts.single:
-            made, more = _batched(text, facts, size)
+            made, more = batched(text, facts, size)
             return DataText((made,), _steps(recipe), helpers=frozenset(helpers | more))
         if size == facts.batch_size:
             return DataText((text,), _steps(recipe), helpers=frozenset(helpers))
@@ -231,81 +135,53 @@ def _stream(recipe: Recipe, text: str, first_pass: str) -> DataText:
         return DataText((made + casts,), _steps(recipe), helpers=frozenset(helpers))
     helper = "full_batches_in_lengths" if facts.longest else "full_batches_of"
     helpers.add(helper)
-    before: tuple[str, ...] = ()
     forever = "" if recipe.steps_per_epoch is not None and not facts.once else ", forever=False"
-    if facts.form == "PyDataset" and recipe.shuffle and not facts.infinite:
-        read = f"lambda: shuffled({text})"
-        helpers.add("shuffled")
-        if recipe.backend == "jax":
-            before = ("np.random.randint(2**31)  # the look at the first batch drew one order, too",)
+    # Each pass is one over the same object: made anew, it would begin with its first order once more.
+    bound = "" if is_simple(given) or facts.form == GENERATOR_FUNCTION or facts.once else f" data={given}"
+    if bound:
+        text = dense("data", facts)[0] if facts.dense else "data"
+        dataset = text
+    if facts.form == "PyDataset":
+        reader = "shuffled" if recipe.shuffle and not facts.infinite else "in_order"
+        read = f"{reader}({text})"
+        helpers.add(reader)
     elif facts.once:
         read = f"replayed({text})"
         helpers.add("replayed")
     elif facts.single and facts.longest:
         if forever:
-            read, more = _batched(text, facts, size)
+            read, more = batched(text, facts, size)
         elif recipe.passes:
-            read, more = _batched(text, facts, 1)  # each row as long as it is, and passes one by one
+            read, more = batched(text, facts, 1)  # each row as long as it is, and passes one by one
         else:
             again = text if facts.infinite else f"{dataset}.repeat()"
-            read, more = _batched(again, facts, size, ", drop_remainder=True")
-        read, helpers = f"lambda: {read}", helpers | more
+            read, more = batched(again, facts, size, ", drop_remainder=True")
+        helpers |= more
     elif facts.single:
-        read = f"lambda: {dataset}.batch({size})"
+        read = f"{dataset}.batch({size})"
     elif forever and facts.form in OF_TF_DATA and not facts.fill:
-        read = f"lambda: {dataset}.rebatch({size})"  # so that the first rows that complete the last batch are as many
+        read = f"{dataset}.rebatch({size})"  # so that the first rows that complete the last batch are as many
     else:
-        read = f"lambda: {text}"
-    parts = [read, f"batch_size={size}"]
+        read = text
+    parts = [read if facts.once else f"lambda{bound}: {read}", f"batch_size={size}"]
     if facts.longest:
-        parts += [f"longest={[dict(axes) for axes in facts.longest]}", f"fill={_numbers(facts.fill)}"]
+        parts += [f"longest={[dict(axes) for axes in facts.longest]}", f"fill={numbers(facts.fill)}"]
     if forever:
         helpers |= {"finite", "tf"}
-    made = f"{helper}({', '.join(parts)}{forever}{first_pass})"
-    return DataText((made,), _steps(recipe), before, helpers=frozenset(helpers))
+    made = f"{helper}({', '.join(parts)}{forever}{_most(recipe, arguments)}{first_pass})"
+    return DataText((made,), _steps(recipe), helpers=frozenset(helpers))
 
 
-def _dense(text: str, facts: DataFacts) -> tuple[str, set[str]]:
-    """Return a dataset with its sparse and ragged tensors made dense, and the helpers for it."""
-    fill = facts.fill[0] if facts.fill else 0.0
-    return f"dense({text}{f', fill={_number(fill)}' if fill else ''})", {"dense", "tf"}
-
-
-def _batched(text: str, facts: DataFacts, size: int, full: str = "") -> tuple[str, set[str]]:
-    """Return single rows in batches, those of different lengths padded to the longest of their batch; and the helpers."""
-    if facts.longest and any(facts.fill):
-        return f"padded_rows({text}, {size}, fill={_numbers(facts.fill)}{full})", {"padded_rows", "tf"}
-    padded = "padded_" if facts.longest else ""
-    called = isinstance(ast.parse(text, mode="eval").body, ast.Call)
-    return f"{text if called or _is_simple(text) else f'({text})'}.{padded}batch({size}{full})", set()
-
-
-def _numbers(values: tuple[float, ...]) -> str:
-    return f"[{', '.join(map(_number, values))}]"
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else str(value)
-
-
-def _called(text: str, facts: DataFacts) -> str:
-    """Return the text of the data, that of a call where a function makes it."""
-    if not facts.call:
-        return text
-    return f"{text if _is_simple(text) else f'({text})'}{facts.call}"
-
-
-def _arrays_of_a_call(facts: DataFacts, arguments: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the line that calls a function of arrays, and the arguments with the names that it binds."""
-    if not facts.flat:
-        raise ExportError(
-            f"The function {arguments['x']} returns several inputs, which are not written out.",
-            expected="the arrays themselves.",
-            type_next="x, y = input_fn() in a cell, model.fit(x, y), then %tpu_export again",
-        )
-    names = ("x", "y", "sample_weight")[: facts.parts]
-    made = {name: f"made_{name}" for name in names}
-    return (f"{', '.join(made.values())} = {_called(arguments['x'], facts)}",), arguments | made
+def _most(recipe: Recipe, arguments: dict[str, str]) -> str:
+    """Return how many batches the training takes, where reading more would draw numbers or take from a generator."""
+    steps, facts = recipe.steps_per_epoch, recipe.data
+    ahead = recipe.backend == "tensorflow" or facts.once
+    if steps is None or not ahead or facts.form in OF_TF_DATA:
+        return ""
+    begins = arguments.get("initial_epoch", "0")
+    if begins.isdigit():
+        return f", most={steps * max(0, recipe.epochs - int(begins))}"
+    return f", most={steps} * ({recipe.epochs} - {followed(begins)})"
 
 
 def _casts(facts: DataFacts) -> str:
@@ -320,22 +196,3 @@ def _casts(facts: DataFacts) -> str:
 
 def _steps(recipe: Recipe) -> dict[str, str]:
     return {} if recipe.steps_per_epoch is None else {"steps_per_epoch": str(recipe.steps_per_epoch)}
-
-
-def _part(text: str, kind: str, rows: str | None) -> str:
-    """Return the text of some of the rows of an array or of a tree of arrays."""
-    if rows is None:
-        return text
-    if kind == TREE or kind.startswith("keras.tree"):
-        return f"keras.tree.map_structure(lambda array: array{rows}, {text})"
-    return f"{text if _is_simple(text) else f'({text})'}{rows}"
-
-
-def _is_simple(text: str) -> bool:
-    """Return whether a text can be read twice and be followed by a dot or a bracket."""
-    node = ast.parse(text, mode="eval").body
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    if isinstance(node, ast.Call):  # np.asarray(x), which is ours
-        return ast.unparse(node.func) in ("np.asarray", "dense")
-    return isinstance(node, ast.Name)

@@ -31,12 +31,14 @@ class Document:
         words: What it is and how close it comes, sentences.
         notes: What could not be written out, sentences.
         sections: The code.
+        number: Of the run.
     """
 
     title: str
     words: tuple[str, ...]
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
+    number: int = 0
 
     def script(self) -> str:
         """Return it as the text of a Python file."""

@@ -9,10 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ExportError
+from ..training.recipe import ARRAYS, Recipe
 from .calls import FitCall, arguments_of
-from .data_text import DataText, training_data, validation_data
+from .data_text import DataText, training_data
 from .edits import Edit, Source, indented, statement_around
+from .expressions import followed
+from .looks import looks
 from .reasons import comment, not_carried_over, reason
+from .validation_text import validation_data
 
 KEPT = ("verbose", "callbacks", "class_weight", "initial_epoch", "validation_freq")
 POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
@@ -20,6 +24,12 @@ POLICIES = {"bfloat16": "mixed_bfloat16", "float32": "float32"}
 RATE_COMES_BACK = " When the fit ends, the optimizer has your own rate again."
 BATCH_BY_BATCH = "Sparse and ragged rows are made so batch by batch, never all at once;"
 ABOVE_THE_DATA = ("dense-arrays", "batch-size", "static-shapes", "dtypes")
+
+
+UNFORESEEN = (
+    "How many steps an epoch has is not known, and plain Keras on several TensorFlow replicas takes one too many where "
+    "such data ends, which some replicas do and others not. steps_per_epoch=N in the call keeps it out."
+)
 
 
 @dataclass(frozen=True)
@@ -30,11 +40,13 @@ class FitText:
         edits: Changes to the text of its cell.
         helpers: Names of the helpers that the new text uses.
         notes: What could not be written out, sentences.
+        apart: Those of them for which the history is another one.
     """
 
     edits: tuple[Edit, ...]
     helpers: frozenset[str]
     notes: tuple[str, ...]
+    apart: tuple[str, ...] = ()
 
 
 def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Edit] = ()) -> FitText:
@@ -53,7 +65,12 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     source = Source(call.cell.text, renamed)
     texts, model = _arguments(call, source, ours)
     seed = _seed(call)
+    texts, looked, more = looks(recipe, texts)
     data = training_data(recipe, texts, seed, _first_pass(call))
+    if _ends_unforeseen(recipe):
+        steps = _steps_of_a_pass(call)
+        data = _of_length(data, steps) if steps else data
+        more += [] if steps else [UNFORESEEN]
     validation = validation_data(recipe, texts)
     before, after, helpers = _settings(call, model, put_back)
     if not model.replace(".", "").replace("_", "").isalnum():
@@ -65,19 +82,21 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     if recipe.averaged_statistics:
         validation = _with_callback(validation, "AverageStatistics()")
         helpers.add("AverageStatistics")
-    before += [*data.before, *validation.before]
+    before += [*data.before, *validation.before, *looked]
     new = _call(call, source, model, texts, data, validation)
     start, stop = source.span(call.node)
     edits = [Edit(start, stop, new), *_lines_around(call, source, before, after)]
-    notes = not_carried_over(changes)
+    notes, apart = not_carried_over(changes)
     if not recipe.full_batches:
-        notes.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
+        more.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
     if recipe.validates_on_the_same:
-        notes.append(
+        more.append(
             "The same dataset of files trains and validates, and which of the two begins a pass first depends on their "
             "speed, so the order of the rows is not the same in every run. Two calls, one for each, keep it."
         )
-    return FitText(tuple(edits), frozenset(helpers | data.helpers | validation.helpers), tuple(notes))
+    return FitText(
+        tuple(edits), frozenset(helpers | data.helpers | validation.helpers), (*notes, *more), (*apart, *more)
+    )
 
 
 def _arguments(call: FitCall, source: Source, ours: set[str]) -> tuple[dict[str, str], str]:
@@ -137,8 +156,10 @@ def _call(
         keywords["epochs"] = str(recipe.epochs)
     keywords |= {name: texts[name] for name in KEPT if name in texts}
     keywords |= validation.keywords
+    forms = {run.recipe.callbacks for run in call.runs if run.recipe is not None}
+    given = texts.get("callbacks", "None")
     if validation.callbacks:
-        keywords["callbacks"] = _callbacks(validation.callbacks, texts.get("callbacks"))
+        keywords["callbacks"] = _callbacks(validation.callbacks, given, forms)
     lines = [f"{model}.fit("]
     told = [replace(one, why=one.why.replace(BATCH_BY_BATCH, "Here all are made so at once;")) for one in changes]
     for text in (reason(told, rule) for rule in ABOVE_THE_DATA):
@@ -148,13 +169,44 @@ def _call(
     return "\n".join([*lines, indent[:-4] + ")"])
 
 
-def _callbacks(ours: tuple[str, ...], own: str | None) -> str:
-    if own is None or own == "None":
+def _callbacks(ours: tuple[str, ...], own: str, forms: set[str]) -> str:
+    """Return a list of ours and the user's callbacks.
+
+    Args:
+        ours: Ours, which come first.
+        own: The user's argument.
+        forms: What it was in each run, as in `Recipe.callbacks`.
+    """
+    if own == "None" or forms == {""}:
         return f"[{', '.join(ours)}]"
-    node = ast.parse(own, mode="eval").body
-    if isinstance(node, ast.List):
-        return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
-    return f"[{', '.join(ours)}, {own}]"  # Keras takes lists of lists
+    if forms == {"list"}:
+        if isinstance(ast.parse(f"({own}\n)", mode="eval").body, ast.List):
+            return f"[{', '.join(ours)}, {own.strip()[1:].lstrip()}"
+        return f"[{', '.join(ours)}, *{followed(own)}]"
+    return f"[{', '.join(ours)}, *keras.tree.flatten({own} or [])]"
+
+
+def _ends_unforeseen(recipe: Recipe) -> bool:
+    """Return whether Keras would learn where a pass ends by running into it, with a step that only some replicas do."""
+    shared = recipe.backend == "tensorflow" and recipe.replicas > 1
+    return shared and recipe.steps_per_epoch is None and recipe.full_batches and recipe.data.form != ARRAYS
+
+
+def _steps_of_a_pass(call: FitCall) -> int | None:
+    """Return how many steps each epoch of some runs had, or None when they do not tell."""
+    found = set()
+    for run in call.runs:
+        done = len(next(iter(run.history.values()), ()))
+        steps = run.step
+        if run.recipe is not None and run.first_epoch - 1 + done < run.recipe.epochs:
+            steps -= run.recipe.steps_per_execution or 1  # a callback that stops a training is counted as a step
+        found.add(steps // done if done and run.status == "completed" and steps % done == 0 else 0)
+    return found.pop() or None if len(found) == 1 else None
+
+
+def _of_length(data: DataText, steps: int) -> DataText:
+    made = f"{data.positional[0]}.apply(tf.data.experimental.assert_cardinality({steps}))"
+    return replace(data, positional=(made,), helpers=data.helpers | {"tf"})
 
 
 def _with_callback(data: DataText, callback: str) -> DataText:
@@ -196,6 +248,13 @@ def _settings(call: FitCall, model: str, put_back: bool) -> tuple[list[str], lis
             "precision",
             f'compute_in("{POLICIES[recipe.precision]}", {model}{last})',
             f'compute_in("{back}", {model})  # as it was',
+        )
+    if any(change.rule == "loss-scaling" for change in changes):
+        helpers |= {"divide_gradients", "tf"}
+        add(
+            "loss-scaling",
+            f"divide_gradients({model}, {recipe.replicas})",
+            f"divide_gradients({model}, 1)  # as it was",
         )
     if any(change.rule == "steps-per-execution" for change in changes) and recipe.steps_per_execution is not None:
         own = next(change.before for change in changes if change.rule == "steps-per-execution")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .feed_helpers import FEED_HELPERS
 from .file_helpers import FILE_HELPERS, NEEDS
 from .length_helpers import LENGTH_HELPERS
+from .validation_helpers import validation_helper
 
 _FULL_BATCHES = '''def full_batches(*data, batch_size, seed):
     """Return endless batches of one size; each pass over the rows comes in a new order.
@@ -49,13 +51,13 @@ _IN_ORDER = '''def full_batches_in_order(*data, batch_size):
 
     return {made}'''
 
-_OF = '''def full_batches_of(read, batch_size, forever=True{argument}):
+_OF = '''def full_batches_of(read, batch_size, forever=True{argument}{most}):
     """Cut and join batches of any size into batches of one size.
 
     Args:
         read: A function that returns the batches of one pass.
         batch_size: Rows in every batch.
-        forever: Go on with the next pass; otherwise the first rows complete the last batch.{explained}
+        forever: Go on with the next pass; otherwise the first rows complete the last batch.{explained}{counted}
     """
 
     def join(*parts):
@@ -87,75 +89,6 @@ _OF = '''def full_batches_of(read, batch_size, forever=True{argument}):
 
     return {made}'''
 
-_ENDLESS = '''class Endless(keras.utils.PyDataset):
-    """Hand the batches of a generator function to Keras; an epoch goes on where the last one ended."""
-
-    def __init__(self, batches):
-        super().__init__()
-        self.batches = batches
-
-    @property
-    def num_batches(self):
-        return None
-
-    def __getitem__(self, index):
-        if index == 0:  # Keras looks at the first batch before it trains, and begins again.
-            self.open = self.batches()
-        return next(self.open)'''
-
-_DATASET = '''def as_dataset(batches, batch_size):
-    """Return a tf.data.Dataset over the batches of a generator function, with a static shape."""
-
-    def spec(array):
-        return tf.TensorSpec((batch_size, *array.shape[1:]), array.dtype)
-
-    signature = keras.tree.map_structure(spec, next(batches()))
-    return tf.data.Dataset.from_generator(batches, output_signature=signature).prefetch(2)'''
-
-_SHUFFLED = '''def shuffled(sequence):
-    """Return the batches of a PyDataset in a new order, as Keras does before each epoch."""
-    order = np.random.default_rng(np.random.randint(2**31)).permutation(len(sequence))
-    for index in order:
-        yield sequence[int(index)]
-    sequence.on_epoch_end()'''
-
-_REPLAYED = '''def replayed(generator):
-    """Return a function that reads a generator; its first batches come again when it is called again.
-
-    Keras looks at the first batches before it trains.
-    """
-    seen = []
-
-    def read():
-        yield from list(seen)
-        for batch in generator:
-            if len(seen) < 100:
-                seen.append(batch)
-            yield batch
-
-    return read'''
-
-_VALIDATION = '''class ValidateEveryRow(keras.callbacks.Callback):
-    """Validate after each epoch with every row counted once.
-
-    Plain Keras on JAX can only share out batches that divide over the devices. Without a
-    distribution each device computes the whole batch, and it may have any number of rows.
-    """
-
-    def __init__(self, data, **arguments):
-        super().__init__()
-        self.data = keras.utils.unpack_x_y_sample_weight(data)
-        self.arguments = arguments
-
-    def on_epoch_end(self, epoch, logs=None):
-        x, y, sample_weight = self.data
-        keras.distribution.set_distribution(None)
-        figures = self.model.evaluate(
-            x, y, sample_weight=sample_weight, verbose=0, return_dict=True, **self.arguments
-        )
-        keras.distribution.set_distribution(data_parallel)
-        logs.update({f"val_{name}": figure for name, figure in figures.items()})'''
-
 _STATISTICS = '''class AverageStatistics(keras.callbacks.Callback):
     """Average what each replica counted for itself, such as BatchNormalization's moving mean."""
 
@@ -180,6 +113,26 @@ _PRECISION = '''def compute_in(policy, model, float32_layers=()):
     # The compiled steps are made anew.
     model.train_function = model.test_function = model.predict_function = None'''
 
+_DIVIDED = '''def divide_gradients(model, by):
+    """Let each optimizer of a model divide the gradients that it is given; by 1 leaves them as they are."""
+
+    def divided(gradient):
+        if isinstance(gradient, tf.IndexedSlices):
+            return tf.IndexedSlices(gradient.values / by, gradient.indices, gradient.dense_shape)
+        return None if gradient is None else gradient / by
+
+    def dividing(optimizer):
+        def apply(grads, trainable_variables=None):
+            return type(optimizer).apply(optimizer, list(map(divided, grads)), trainable_variables)
+
+        return apply
+
+    optimizers = {id(one): one for one in vars(model).values() if isinstance(one, keras.optimizers.Optimizer)}
+    optimizers[id(model.optimizer)] = model.optimizer
+    for optimizer in optimizers.values():
+        optimizer.apply = dividing(optimizer)
+    model.train_function = None  # the compiled step is made anew'''
+
 # What a function that makes batches has besides, where they come out of files.
 OF_FILES = {
     "{argument}": ", first_pass=None",
@@ -189,35 +142,42 @@ OF_FILES = {
         if first_pass is not None:
             Passes.begin(*first_pass)""",
 }
+# What it has where batches are made ahead of the training, so that none is made that it does not take.
+OF_COUNTED = {
+    "{most}": ", most=None",
+    "{counted}": """
+        most: Batches that the training takes; None for all.""",
+}
 HELPERS = {
     **FILE_HELPERS,
+    **FEED_HELPERS,
     **LENGTH_HELPERS,
-    "Endless": _ENDLESS,
-    "as_dataset": _DATASET,
     "full_batches": _FULL_BATCHES,
     "full_batches_in_order": _IN_ORDER,
     "full_batches_of": _OF,
-    "shuffled": _SHUFFLED,
-    "replayed": _REPLAYED,
-    "ValidateEveryRow": _VALIDATION,
+    "ValidateEveryRow": "",  # the text depends on what trains
     "AverageStatistics": _STATISTICS,
     "compute_in": _PRECISION,
+    "divide_gradients": _DIVIDED,
 }
 MAKERS = ("full_batches", "full_batches_in_order", "full_batches_of")
 
 
-def helpers_text(used: Iterable[str], backend: str) -> str:
+def helpers_text(used: Iterable[str], backend: str, replicas: int = 1) -> str:
     """Return the text of the helpers that are used, in an order in which they can be read.
 
     Args:
         used: Names in `HELPERS`.
         backend: ``"jax"`` or ``"tensorflow"``: what the batches are handed to Keras as.
+        replicas: Devices that share a batch.
     """
     wanted = set(used)
     for name, needed in NEEDS.items():
         wanted |= set(needed) if name in wanted else set()
     if "images_of_folder" in wanted and "cropped_image_of_size" not in wanted:
         wanted.add("image_of_size")
+    if "ValidateEveryRow" in wanted and backend == "tensorflow" and replicas > 1:
+        wanted.add("in_order")
     in_lengths = "full_batches_in_lengths" in wanted
     # Keras takes a PyDataset that does not know its length for endless.
     finite = backend != "jax" or "finite" in wanted
@@ -226,17 +186,23 @@ def helpers_text(used: Iterable[str], backend: str) -> str:
     if finite:
         wanted |= {"as_dataset_in_lengths"} if in_lengths else set()
         wanted |= {"as_dataset"} if wanted & set(MAKERS) else set()
+    wanted |= {"for_tf_data"} if wanted & {"as_dataset", "as_dataset_in_lengths"} else set()
     texts = [(name, text) for name, text in HELPERS.items() if name in wanted]
-    return "\n\n\n".join(_filled(name, text, backend, "Passes" in wanted, finite) for name, text in texts)
+    return "\n\n\n".join(_filled(name, text, backend, "Passes" in wanted, finite, replicas) for name, text in texts)
 
 
-def _filled(name: str, text: str, backend: str, of_files: bool, finite: bool) -> str:
-    made = "as_dataset(batches, batch_size)"
+def _filled(name: str, text: str, backend: str, of_files: bool, finite: bool, replicas: int) -> str:
+    if name == "ValidateEveryRow":
+        return validation_helper(backend, replicas)
+    counted = "most" if finite and "{most}" in text else ""
+    made = f"as_dataset(batches, batch_size{counted and ', most'})"
     if name == "full_batches_in_lengths":
-        made = "as_dataset_in_lengths(batches, batch_size, longest)"
+        made = f"as_dataset_in_lengths(batches, batch_size, longest{counted and ', most'})"
     if backend == "jax":
         ends = finite and name in ("full_batches_of", "full_batches_in_lengths")
         made = f"Endless(batches) if forever else {made}" if ends else "Endless(batches)"
     for place, more in OF_FILES.items():
         text = text.replace(place, more if of_files else "")
+    for place, more in OF_COUNTED.items():
+        text = text.replace(place, more if counted else "")
     return text.replace("{made}", made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-IN_LENGTHS = '''def full_batches_in_lengths(read, batch_size, longest, fill, forever=True{argument}):
+IN_LENGTHS = '''def full_batches_in_lengths(read, batch_size, longest, fill, forever=True{argument}{most}):
     """Cut and join batches of any size into batches of one size, padded to a few lengths.
 
     XLA compiles the step for each shape, so rows are padded to the next of 8, 16, 32, ..., and to
@@ -14,7 +14,7 @@ IN_LENGTHS = '''def full_batches_in_lengths(read, batch_size, longest, fill, for
         batch_size: Rows in every batch.
         longest: Of each array, the axes whose lengths vary, and the longest that is known of each.
         fill: What each array is padded with.
-        forever: Go on with the next pass; otherwise the first rows complete the last batch.{explained}
+        forever: Go on with the next pass; otherwise the first rows complete the last batch.{explained}{counted}
     """
 
     def padded(array, lengths, value):
@@ -73,8 +73,9 @@ IN_LENGTHS = '''def full_batches_in_lengths(read, batch_size, longest, fill, for
 
     return {made}'''
 
-DATASET_IN_LENGTHS = '''def as_dataset_in_lengths(batches, batch_size, longest):
+DATASET_IN_LENGTHS = '''def as_dataset_in_lengths(batches, batch_size, longest, most=None):
     """Return a tf.data.Dataset over the batches of a generator function; some axes have several lengths."""
+    batches = for_tf_data(batches, most)
     example = next(batches())
     specs = []
     for array, axes in zip(keras.tree.flatten(example), longest):

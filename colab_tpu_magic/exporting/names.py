@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import symtable
 from dataclasses import dataclass
 
 SHOWN_ONLY = {"print", "display", "len", "type", "help", "repr", "dir", "id"}
@@ -51,12 +52,7 @@ def names_of(
     uses: set[str] = set()
     changes: set[str] = set()
     seeds = star = False
-    own: set[str] = set()  # names that live only inside of a function of the statement
-    for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            own |= _inside(node)
-        if isinstance(node, ast.comprehension):
-            own |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    uses |= _read(statement)
     for node in _outside_functions(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             makes.add(node.id)
@@ -65,15 +61,16 @@ def names_of(
         elif isinstance(node, ast.Import | ast.ImportFrom):
             star = star or any(one.name == "*" for one in node.names)
             makes |= {bound_by(one) for one in node.names}
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            makes.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            makes.add(node.rest)
         elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
             changes |= root_of(node)
         elif isinstance(node, ast.Call):
             alone = isinstance(statement, ast.Expr) and node is statement.value
             changes |= _changed_by(node, functions, alone) - modules
             seeds = seeds or _last_name(node.func) in SEEDS
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load | ast.Del):
-            uses.add(node.id)
     augmented = isinstance(statement, ast.AugAssign)
     if augmented:
         uses |= makes
@@ -82,7 +79,7 @@ def names_of(
     )
     return Names(
         frozenset(makes),
-        frozenset(uses - own - set(dir(builtins))),
+        frozenset(uses - set(dir(builtins))),
         frozenset(changes),
         seeds,
         surely,
@@ -119,22 +116,48 @@ def _last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _inside(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
-    """Return the parameters and local names of a function."""
-    arguments = function.args
-    names = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    names |= {one.arg for one in (arguments.vararg, arguments.kwarg) if one is not None}
-    shared: set[str] = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.Global):
-            shared |= set(node.names)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef) and node is not function:
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {bound_by(one) for one in node.names}
-    return names - shared
+def _read(statement: ast.stmt) -> set[str]:
+    """Return the names of the notebook that a statement reads, also inside of its functions and comprehensions."""
+    tree = _WithScopes().visit(ast.parse(ast.unparse(statement)))
+    try:
+        table = symtable.symtable(ast.unparse(tree), "cell", "exec")
+    except SyntaxError:  # as of an await outside of a function, which a notebook takes
+        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    deleted = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
+    found, waiting = deleted, [table]
+    while waiting:
+        scope = waiting.pop()
+        waiting += scope.get_children()
+        found |= {
+            one.get_name() for one in scope.get_symbols() if one.is_referenced() and (scope is table or one.is_global())
+        }
+    return found
+
+
+class _WithScopes(ast.NodeTransformer):
+    """Make generators of comprehensions: since Python 3.12 only these have a scope of their own in a symbol table."""
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+
+
+def shared_by(statement: ast.stmt) -> set[str]:
+    """Return the names of the notebook that the functions of a statement bind when they are called: ``global``."""
+    return {
+        name
+        for function in ast.walk(statement)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    }
 
 
 def _outside_functions(node: ast.AST) -> list[ast.AST]:
@@ -143,6 +166,8 @@ def _outside_functions(node: ast.AST) -> list[ast.AST]:
         return found
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            # Of what it binds, only ``:=`` is seen outside.
+            found += [one.target for one in ast.walk(child) if isinstance(one, ast.NamedExpr)]
             continue
         found += _outside_functions(child)
     return found

@@ -38,6 +38,7 @@ def imports_text(imports: list[str], recipe: Recipe, helpers: str, uses_tf: bool
         uses_tf: Whether a call that was rewritten uses ``tf``.
     """
     needed = [("keras", "keras"), ("np", "numpy")] if "np." in helpers else [("keras", "keras")]
+    needed += [(name, name) for name in ("itertools", "threading") if f"{name}." in helpers]
     if uses_tf or recipe.backend == "tensorflow" and (recipe.replicas > 1 or "tf." in helpers):
         needed.append(("tf", "tensorflow"))
     if recipe.backend == "jax" and recipe.kind == SIMULATED and recipe.replicas > 1:

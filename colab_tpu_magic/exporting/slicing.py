@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 
 from .cells import Cell
-from .names import Names, bound_by, names_of, root_of, used_at_definition
+from .names import Names, bound_by, names_of, root_of, shared_by, used_at_definition
+from .written_files import texts_of, written_by
 
 KNOWN = {"get_ipython", "display", "__name__", "__file__"}
 # What in the text of a statement draws first weights.
@@ -15,11 +19,14 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Modules that draw in all they make, and those that do in a part of them.
 DRAWS = ("keras", "tensorflow.keras", "random", "numpy.random.", "torch.nn")
 PARTS = {
-    "numpy": (".random.rand", ".random.normal", ".random.uniform", ".random.choice", ".random.perm", ".random.shuf"),
-    "numpy.random": (".rand", ".normal", ".uniform", ".choice", ".perm", ".shuf"),
+    "numpy": (".random.",),
+    "numpy.random": (".",),
     "tensorflow": (".keras.", ".random."),
     "torch": (".nn.", ".rand"),
 }
+# Generators with a state of their own: what they draw, the global seeds do not decide.
+OWN_STATE = ("RandomState", "default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "MT19937", "Random")
+OF_OWN_STATE = re.compile(rf"\b[\w.]*\brandom\.({'|'.join(OWN_STATE)})\b")
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ def sliced(cells: list[Cell], last: Cell) -> Slice:
         for cell in (*before, last)
         for node in cell.tree.body
     ]
+    statements = _with_shared(statements)
     backwards = Backwards(statements, last)
     kept, needed = backwards.until_it_stays()
     star = any(one.names.star for one in kept)
@@ -97,6 +105,7 @@ class Backwards:
         }
         self.maker = _makers(statements)
         self.stretch = _stretches(statements)
+        self.writes = [written_by(one.node) for one in statements]
         self.needed: set[int] = set()  # kept, and not only for the random numbers it draws
 
     def until_it_stays(self) -> tuple[list[Statement], set[str]]:
@@ -114,6 +123,7 @@ class Backwards:
         needed: set[str] = set()
         of_result: set[str] = set()  # those of them that are not needed for random numbers alone
         kept: set[int] = set()
+        read: set[str] = set()  # texts that may be names of files
         for at in range(len(self.statements) - 1, -1, -1):
             one = self.statements[at]
             names = one.names
@@ -123,6 +133,8 @@ class Backwards:
                 or names.star
                 or bool(names.makes & of_result)
                 or any(self._matters(name, at, of_result, self.needed) for name in names.changes)
+                or bool(self.writes[at])
+                and any(fnmatch(file, one) for file in self.writes[at] for one in read)
             )
             # The fit of a model that is made only so that the random numbers come in their order is not needed.
             if not (
@@ -146,6 +158,7 @@ class Backwards:
             if result:
                 self.needed.add(at)
                 of_result |= uses
+                read |= texts_of(one.node)
             kept.add(at)
         return kept, needed
 
@@ -174,10 +187,17 @@ class Backwards:
         one = self.statements[at]
         if isinstance(one.node, DEFINITIONS) or not _calls(one.node):
             return False
-        text = ast.unparse(one.node)
-        return any(
-            f"{name}{rest}" in text for name in one.names.uses & set(self.drawing) for rest in self.drawing[name]
-        )
+        return _mentions(one, self.drawing)
+
+
+def _mentions(one: Statement, drawing: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return whether a statement has the text of something that draws."""
+    text = OF_OWN_STATE.sub("own_state", ast.unparse(one.node))
+    return any(
+        re.search(rf"\b{re.escape(name + rest)}" + ("" if rest else r"\b"), text)
+        for name in one.names.uses & set(drawing)
+        for rest in drawing[name]
+    )
 
 
 def _makers(statements: list[Statement]) -> dict[tuple[str, int], int]:
@@ -226,6 +246,22 @@ def _imported(cells: list[Cell]) -> frozenset[str]:
     )
 
 
+def _with_shared(statements: list[Statement]) -> list[Statement]:
+    """Return statements that make what the functions that they call bind by ``global``."""
+    shared: dict[str, set[str]] = {}
+    found = []
+    for one in statements:
+        if isinstance(one.node, DEFINITIONS):
+            shared.update(dict.fromkeys(one.names.makes, shared_by(one.node)))
+        else:
+            more = {name for used in one.names.uses for name in shared.get(used, ())}
+            if more:
+                names = replace(one.names, makes=one.names.makes | more, uses=one.names.uses | more, surely=False)
+                one = replace(one, names=names)
+        found.append(one)
+    return found
+
+
 def _functions(cells: list[Cell]) -> frozenset[str]:
     return frozenset(
         node.name for cell in cells for node in cell.tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
@@ -243,9 +279,11 @@ def _drawing_names(statements: list[Statement]) -> dict[str, tuple[str, ...]]:
                 name = bound_by(alias)
                 if path in PARTS:
                     names[name] = PARTS[path]
+                elif alias.name in OWN_STATE:
+                    continue
                 elif path.startswith(DRAWS):
                     names[name] = ("",)
-        elif isinstance(one.node, DEFINITIONS) and one.names.uses & set(names):
+        elif isinstance(one.node, DEFINITIONS) and _mentions(one, names):
             names.update(dict.fromkeys(one.names.makes, ("",)))
     return names
 

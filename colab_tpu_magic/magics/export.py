@@ -45,6 +45,7 @@ class ExportMagics(MagicsBase):
             self.shell.set_next_input(self._ours(document_for, arguments.run, self.shell).script())
             return
         self._ours(export, arguments.run, path, force=arguments.force, shell=self.shell)
-        print(f"Written: {path}")
-        for note in self._ours(document_for, arguments.run, self.shell).notes:
+        document = self._ours(document_for, arguments.run, self.shell)
+        print(f"Written: {path} (run {document.number})")
+        for note in document.notes:
             print(f"Note: {note}")

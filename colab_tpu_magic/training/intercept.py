@@ -39,6 +39,7 @@ from .loop import evaluation_batch_size, expecting_the_end, new_run, run_fit, wa
 from .recipe import recipe_of
 from .run import Run
 from .settings import held_attribute
+from .shuffle_seed import shuffle_seed
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
@@ -299,7 +300,7 @@ class Interceptor:
         return 0 if self.runtime.engine.step_takes_batches else PREFETCH
 
     def _shuffle_seed(self) -> int:
-        return self.options.seed if self.options.seed is not None else int(np.random.randint(2**31))
+        return self.options.seed if self.options.seed is not None else shuffle_seed()
 
 
 def _method(interceptor: Interceptor, name: str, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from ..rewrite.prepared import PreparedFit
 from ..rewrite.row_means import are_row_means
 from ..rewrite.sources import ArraySource, Source, StreamSource
 from .call_site import CallSite, call_site
+from .orders import is_looked_at, orders_beneath
 
 if TYPE_CHECKING:
     from ..backends.base import Runtime
@@ -46,6 +47,8 @@ class DataFacts:
         dense: Whether its tensors were sparse or ragged.
         call: How the function that made it was called: ``"()"``; empty when the data itself was given.
         parts: How many of x, y and sample_weight there are.
+        orders: Identities of the shuffles beneath it that come in a new order each time it is begun.
+        picked: Whether some of such a shuffle's rows are picked afterwards, so that the rows differ and not the order.
     """
 
     form: str
@@ -63,6 +66,8 @@ class DataFacts:
     masked: bool = False
     call: str = ""
     parts: int = 2
+    orders: tuple[int, ...] = ()
+    picked: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class Recipe:
         kinds: What x, y and sample_weight were given as: ``"array"``, ``"tree"``, ``"other"`` (NumPy makes an array
             of it), ``"unknown"``, a text that makes arrays of what stands in the place of ``{}``, or empty.
         validation: The validation data, or None.
+        validation_kinds: The same of the parts of the validation data, where they are arrays.
         validation_split_at: The first row that was split off for validation, or None.
         validation_batch_size: Rows in a batch of the validation.
         validation_in_any_batches: Whether the figures do not depend on how the rows are batched.
@@ -101,6 +107,8 @@ class Recipe:
         text: Name of the layer that made numbers of text in the data pipeline, or empty.
         passes: Seed and number of the first pass over the files that the training data was made from, each pair
             once; empty when no files were read in an order of ours.
+        looked_at: Whether plain Keras takes a batch to build the model before it trains.
+        callbacks: What `callbacks` was given as: ``"list"`` (flat), ``"other"``, or empty for none.
         validates_on_the_same: Whether the validation reads the same files from the same object.
     """
 
@@ -121,6 +129,7 @@ class Recipe:
     data: DataFacts
     kinds: tuple[str, str, str] = (ARRAY, ARRAY, "")
     validation: DataFacts | None = None
+    validation_kinds: tuple[str, ...] = ()
     validation_split_at: int | None = None
     validation_batch_size: int = 0
     validation_in_any_batches: bool = True
@@ -134,6 +143,8 @@ class Recipe:
     text: str = ""
     passes: tuple[tuple[int, int], ...] = ()
     validates_on_the_same: bool = False
+    callbacks: str = "other"
+    looked_at: bool = True
 
 
 def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, arguments: dict[str, Any]) -> Recipe:
@@ -175,6 +186,7 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         else _facts(
             validation, None if has_split else arguments["validation_data"], arguments["validation_batch_size"]
         ),
+        validation_kinds=_kinds(validation, arguments["validation_data"]),
         validation_split_at=prepared.data.rows if has_split and isinstance(prepared.data, ArraySource) else None,
         validation_batch_size=size,
         validation_in_any_batches=row_means,
@@ -192,7 +204,22 @@ def recipe_of(prepared: PreparedFit, runtime: Runtime, options: FitOptions, argu
         validates_on_the_same=bool(
             set(passes_beneath(arguments["x"])) & set(passes_beneath(arguments["validation_data"]))
         ),
+        callbacks=_form_of_callbacks(arguments["callbacks"]),
+        looked_at=is_looked_at(model, runtime.backend, prepared.replicas),
     )
+
+
+def _kinds(source: Source | None, given: Any) -> tuple[str, ...]:
+    """Return what the parts of validation data were given as, where they are arrays and no function made them."""
+    if not isinstance(source, ArraySource) or not isinstance(given, list | tuple):
+        return ()
+    return tuple(_kind(part) for part in given)
+
+
+def _form_of_callbacks(given: Any) -> str:
+    if not isinstance(given, list | tuple):
+        return "" if given is None else "other"
+    return "other" if any(isinstance(one, list | tuple) for one in given) else "list"
 
 
 def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:
@@ -204,6 +231,7 @@ def _passes(source: Source, given: Any) -> tuple[tuple[int, int], ...]:
 
 def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
     call = _call(given, batch_size)
+    orders = orders_beneath(given)
     dtypes = tuple("" if dtype is None else str(dtype) for dtype in source.dtypes)
     if isinstance(source, ArraySource):
         return DataFacts(
@@ -225,6 +253,8 @@ def _facts(source: Source, given: Any, batch_size: int | None) -> DataFacts:
         source.lengths is not None and bool(source.lengths.padding.proof),
         call,
         len(source.example),
+        tuple(orders),
+        any(orders.values()),
     )
 
 

@@ -62,6 +62,7 @@ def run_in(cells: list[str], number: int, nth: int = 0, caller: int | None = Non
         "steps_per_epoch": 3,
         "full_batches": True,
         "data": DataFacts("arrays", 100),
+        "callbacks": "list",
         "site": CallSite(ran, calling, node.end_lineno or 0, node.end_col_offset or 0),
     }
     made = Run(

@@ -71,6 +71,32 @@ def test_without_a_run_it_says_what_to_type(monkeypatch):
         export()
 
 
+def test_home_and_capital_endings_are_understood(shell, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    export(path="~/run.PY", shell=shell)
+    export(path=tmp_path / "run.IPYNB", shell=shell)
+    assert (tmp_path / "run.PY").read_text(encoding="utf-8").startswith('"""Run 1')
+    assert '"nbformat": 4' in (tmp_path / "run.IPYNB").read_text(encoding="utf-8")
+
+
+def test_the_line_to_type_quotes_a_path_with_spaces(shell, tmp_path: Path):
+    path = tmp_path / "my run.py"
+    path.write_text("mine")
+    with pytest.raises(tpu.ExportError) as caught:
+        export(path=path, shell=shell)
+    assert f'Type: %tpu_export "{path}" --force' in str(caught.value)
+    with pytest.raises(tpu.ExportError, match=r'Type: %tpu_export "my run.py"$'):
+        export(path="no/such folder/my run.py", shell=shell)
+
+
+def test_what_cannot_be_written_is_one_message(shell, tmp_path: Path):
+    (tmp_path / "run.py").mkdir()
+    with pytest.raises(tpu.ExportError, match=r"run.py is a folder[\s\S]*Type: %tpu_export .*run.py/run.py"):
+        export(path=tmp_path / "run.py", force=True, shell=shell)
+    with pytest.raises(tpu.ExportError, match=r"cannot be written: [\s\S]*Type: %tpu_export run.py"):
+        export(path=f"{tmp_path}/{'long' * 100}.py", shell=shell)
+
+
 def test_a_failed_export_writes_nothing(shell, tmp_path: Path):
     shell.history_manager.input_hist_raw[1] = "x = 1"
     path = tmp_path / "run.py"

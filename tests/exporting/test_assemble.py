@@ -120,8 +120,62 @@ def test_text_that_ran_in_place_of_old_code_is_what_is_written():
 
 
 def test_a_name_that_no_cell_makes_is_told():
-    with pytest.raises(ExportError, match=r"needs y, and no cell in this kernel's history makes it"):
+    with pytest.raises(ExportError, match=r"^Run 1 needs y, and no cell in this kernel's history makes it"):
         script([SETUP.replace("x, y =", "x, z ="), FIT])
+
+
+@pytest.mark.parametrize(
+    ("made", "told", "line"),
+    [
+        ("y = !ls *.py", "y = !ls *.py", "y = subprocess.getoutput('ls *.py').splitlines()"),
+        ("y = %sx ls", "y = %sx ls", "y = subprocess.getoutput('ls').splitlines()"),
+        ("y = %who_ls", "y = %who_ls", "y = ..."),
+    ],
+)
+def test_a_name_that_a_notebook_command_made_is_told_with_python_for_it(made, told, line):
+    if made in transform(made):
+        pytest.skip("IPython 7.34 knows no y = !ls on Python 3.12 and later.")
+    cells = [SETUP.replace("x, y =", "x, z ="), made, FIT]
+    with pytest.raises(ExportError) as caught:
+        script(cells)
+    assert f"which a notebook command made in cell 2: {told}." in str(caught.value)
+    assert f"{line} in a cell" in str(caught.value)
+
+
+PROMISE = "It gives the history of the run"
+SEEDED = "import keras\nkeras.utils.set_random_seed(4)"
+
+
+@pytest.mark.parametrize(
+    ("values", "promised"),
+    [
+        ({}, True),
+        ({"changes": (replace(BATCH, rule="normalise-on-device"),)}, True),
+        ({"changes": (replace(BATCH, rule="new-rule"),)}, False),
+        ({"full_batches": False}, False),
+        ({"validates_on_the_same": True}, False),
+    ],
+)
+def test_the_header_promises_the_history_only_where_the_script_gives_it(values, promised):
+    text = script([SEEDED, SETUP, FIT], **values)
+    assert (PROMISE in text) == promised
+    assert ("It does not give the history of the run: what it does otherwise" in text) != promised
+
+
+def test_runs_on_other_devices_or_left_out_are_not_promised():
+    cells = [SEEDED, SETUP, FIT, FIT]
+    runs = [run_in(cells, 3, place=1, kind="simulated", replicas=8), run_in(cells, 4, place=2)]
+    assert PROMISE not in exported(cells, *runs).script()
+
+
+@pytest.mark.parametrize(
+    ("named", "note"), [('x["price"]', ""), ("x", "so the figures of outputs can have other numbers in their names")]
+)
+def test_outputs_that_nobody_named_are_told_to_have_other_numbers(named, note):
+    cells = [SETUP + "\nnames = " + named, FIT.replace("(x, y", "(names, y")]
+    run = run_in(cells, 2)
+    run.history = {"loss": [1.0], "val_loss": [1.0], "price_loss": [1.0], "val_price_loss": [1.0]}
+    assert "".join(exported(cells, run).notes).count(note or "numbers") == bool(note)
 
 
 def test_a_fit_outside_of_ipython_is_told():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,9 +67,19 @@ def test_arrays_become_full_batches_with_the_seed_of_the_run():
             "full_batches_of(lambda: shuffled(data), batch_size=48)",
         ),
         (
+            "model.fit(data(), epochs=2, initial_epoch=1)",
+            {"data": DataFacts("PyDataset", None, 7, batches=3), "backend": "tensorflow"},
+            "full_batches_of(lambda data=data(): shuffled(data), batch_size=48, most=3),",
+        ),
+        (
+            "model.fit(data, shuffle=False)",
+            {"data": DataFacts("PyDataset", None, 7, batches=3), "shuffle": False},
+            "full_batches_of(lambda: in_order(data), batch_size=48),",
+        ),
+        (
             "model.fit(data)",
             {"data": DataFacts("generator", None, 7, once=True)},
-            "full_batches_of(replayed(data), batch_size=48, forever=False)",
+            "full_batches_of(replayed(data), batch_size=48, forever=False, most=3)",
         ),
     ],
 )
@@ -114,16 +125,38 @@ def test_data_that_is_made_in_the_call_is_made_once():
     assert "validation_data=(all_x[80:], y[80:])," in text
 
 
-def test_own_callbacks_come_after_the_validation():
+@pytest.mark.parametrize(
+    ("own", "form", "expected"),
+    [
+        ("[stop(), log()]", "list", "stop(), log()]"),
+        ("mine", "list", "*mine]"),
+        ("mine + [log()]", "list", "*(mine + [log()])]"),
+        ("mine", "other", "*keras.tree.flatten(mine or [])]"),
+        ("[stop(), mine]", "other", "*keras.tree.flatten([stop(), mine] or [])]"),
+    ],
+)
+def test_own_callbacks_come_after_the_validation_in_one_flat_list(own, form, expected):
     text = script(
-        [SETUP + "\nstop = log = print", "model.fit(x, y, validation_data=(x, y), callbacks=[stop(), log()])"],
+        [SETUP + "\nstop = log = mine = print", f"model.fit(x, y, validation_data=(x, y), callbacks={own})"],
         kind="tpu",
         replicas=8,
         validation=DataFacts("arrays", 101),
         validation_batch_size=48,
+        callbacks=form,
     )
-    assert "callbacks=[ValidateEveryRow((x, y), batch_size=48), stop(), log()]," in text
+    assert f"callbacks=[ValidateEveryRow((x, y), batch_size=48), {expected}," in text
     assert "validation_data=" not in text
+
+
+def test_a_variable_that_held_no_callbacks_in_one_run_and_some_in_another_is_flattened():
+    cells = [SETUP + "\nmine = None", "%%tpu_fit --seed 0\nfor lot in (1, 2):\n    model.fit(x, y, callbacks=mine)"]
+    values = {"averaged_statistics": True}
+
+    def text(*forms: str) -> str:
+        return exported(cells, *(run_in(cells, 2, place=at, callbacks=form, **values) for at, form in enumerate(forms)))
+
+    assert "callbacks=[AverageStatistics()]," in text("", "").script()
+    assert "callbacks=[AverageStatistics(), *keras.tree.flatten(mine or [])]," in text("", "list").script()
 
 
 def test_settings_stand_before_the_fit_with_their_reasons():
@@ -152,6 +185,18 @@ def test_settings_stand_before_the_fit_with_their_reasons():
         "model.fit(\n"
     )
     assert "own_rate" not in text
+
+
+def test_gradients_are_divided_where_the_run_divided_them():
+    change = Change("loss-scaling", "Loss", "a mean", "gradients ÷ 2", "Why so.", "source", "switch")
+    values = {"backend": "tensorflow", "kind": "simulated", "replicas": 2, "changes": (change,)}
+    text = script(["import keras\nkeras.utils.set_random_seed(4)", SETUP, FIT], **values)
+    assert "# Loss: a mean → gradients ÷ 2. Why so.\ndivide_gradients(model, 2)\nhistory = model.fit(\n" in text
+    assert "import tensorflow as tf" in text
+    assert "It gives the history of the run" in text
+    cells = [SETUP, FIT, FIT]
+    twice = exported(cells, run_in(cells, 2, place=1, **values), run_in(cells, 3, place=2, **values)).script()
+    assert twice.count("divide_gradients(model, 2)\n") == twice.count("divide_gradients(model, 1)  # as it was\n") == 2
 
 
 def test_settings_are_put_back_when_more_is_trained():
@@ -205,3 +250,30 @@ def test_batches_as_they_come_are_told_to_differ():
     document = exported([SETUP, FIT], run_in([SETUP, FIT], 2, full_batches=False))
     assert "    x,\n    y,\n    batch_size=48,\n    epochs=2,\n" in document.script()
     assert "the history is not the same" in document.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("done", "asked", "step", "status", "steps"),
+    [
+        (2, 2, 18, "completed", 9),
+        (2, 5, 19, "completed", 9),  # stopped by a callback
+        (1, 1, 9, "completed", 9),
+        (2, 2, 19, "completed", None),
+        (1, 2, 4, "stopped", None),
+        (0, 2, 0, "completed", None),
+    ],
+)
+def test_a_pass_whose_end_tensorflow_replicas_would_run_into_has_the_length_of_the_run(
+    done, asked, step, status, steps
+):
+    function = DataFacts("generator function", None, 40, call="()")
+    cells = [SETUP, "data = print", f"%%tpu_fit\nmodel.fit(data, epochs={asked})"]
+    values = {"backend": "tensorflow", "kind": "simulated", "replicas": 2, "steps_per_epoch": None, "data": function}
+    run = run_in(cells, 3, epochs=asked, own_epochs=asked, status=status, **values)
+    run.step, run.history = step, {"loss": [1.0] * done}
+    document = exported(cells, run)
+    made = f"forever=False).apply(tf.data.experimental.assert_cardinality({steps})),"
+    assert (made in document.script()) == (steps is not None)
+    assert any("one too many" in note for note in document.notes) == (steps is None)
+    run.recipe = replace(run.recipe, backend="jax")
+    assert "assert_cardinality" not in exported(cells, run).script()

@@ -25,8 +25,18 @@ def shell(monkeypatch):
 
 def test_a_file_is_written_and_named(shell, tmp_path, capsys):
     shell.run_line_magic("tpu_export", f"'{tmp_path / 'run.py'}'")
-    assert capsys.readouterr().out == f"Written: {tmp_path / 'run.py'}\n"
+    assert capsys.readouterr().out == f"Written: {tmp_path / 'run.py'} (run 1)\n"
     assert "full_batches(x, y, batch_size=48, seed=0)" in (tmp_path / "run.py").read_text(encoding="utf-8")
+
+
+def test_the_run_that_was_written_is_said_also_where_a_later_cell_was_refused(shell, tmp_path, capsys):
+    cells = [SETUP, FIT, FIT]
+    shell.history_manager.input_hist_raw[:] = ["", *cells, "%%tpu_fit\nmodel.fit(x, batch_size='a')"]
+    session.runs[:] = [run_in(cells, 2, place=1), run_in(cells, 3, place=2)]
+    shell.run_line_magic("tpu_export", f"{tmp_path / 'run.py'}")
+    assert capsys.readouterr().out.endswith("run.py (run 2)\n")
+    shell.run_line_magic("tpu_export", f"{tmp_path / 'one.py'} --run 1")
+    assert capsys.readouterr().out.endswith("one.py (run 1)\n")
 
 
 def test_what_could_not_be_written_out_is_said(shell, tmp_path, capsys):

@@ -48,11 +48,11 @@ def test_single_rows_of_the_validation_are_batched_too():
     ("fit", "facts", "expected"),
     [
         ("model.fit(make)", DataFacts("generator function", None, 7, call="()"), "full_batches_of(lambda: make(), "),
-        ("model.fit(make)", DataFacts("tf.data.Dataset", None, 7, call="()"), "(make()).repeat().rebatch(48, "),
+        ("model.fit(make)", DataFacts("tf.data.Dataset", None, 7, call="()"), "    make().repeat().rebatch(48, "),
         (
             "model.fit(lambda: make(3))",
             replace(ROWS, call="(batch_size=32)"),
-            "((lambda: make(3))(batch_size=32)).repeat().batch(48, ",
+            "    (lambda: make(3))(batch_size=32).repeat().batch(48, ",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_rows_of_varying_length_are_padded_to_the_lengths_of_the_run(facts, valu
 
 def test_what_ends_is_handed_to_jax_as_a_dataset_that_ends():
     text = text_of("model.fit(data)", data=VARYING, steps_per_epoch=None)
-    assert "return Endless(batches) if forever else as_dataset_in_lengths(batches, batch_size, longest)" in text
+    assert "return Endless(batches) if forever else as_dataset_in_lengths(batches, batch_size, longest, most)" in text
     assert "import tensorflow as tf" in text
     assert "if forever else" not in text_of("model.fit(data)", data=VARYING)
 
@@ -159,7 +159,7 @@ def test_files_that_the_fit_itself_reads_are_written_in_its_place():
         validation=IMAGES,
         passes=((7, 1),),
     )
-    assert "full_batches_of(lambda: images_of_folder('i'), " in text
+    assert "full_batches_of(lambda data=images_of_folder('i'): data, " in text
     assert "validation_data=images_of_folder('j')," in text
 
 

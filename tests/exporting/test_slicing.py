@@ -49,10 +49,61 @@ def kept(*texts: str) -> list[str]:
         ("x = [0]\nshuffle(x)", ["x = [0]", "shuffle(x)"]),
         ("for i in range(3):\n    x = i", ["for i in range(3):\n    x = i"]),
         ("x, z = 1, 2", ["x, z = (1, 2)"]),
+        ("x = 1\ny = [x for x in (3, 4)]", ["x = 1"]),
+        (
+            "a = 1\nb = 2\nx = [a for a in {b: a for b in (3,) for a in {b for b in (b,)}}]",
+            ["x = [a for a in {b: a for b in (3,) for a in {b for b in (b,)}}]"],
+        ),
+        ("a = 1\nx = [a for a in (3,)] + [a]", ["a = 1", "x = [a for a in (3,)] + [a]"]),
+        ("[x := one for one in (3, 4)]", ["[(x := one) for one in (3, 4)]"]),
+        ("def f():\n    global x\n    x = 3\nf()", ["def f():\n    global x\n    x = 3", "f()"]),
+        ("import n as np\nx = 3\nnp.savez('a.npz', x)\nwith np.load('a.npz') as f:\n    x = f['x']", None),
+        ("with open('b/a', 'w') as f:\n    f.write('1')\nx = open('b/a').read()", None),
+        ("import n as np\nnp.savez('b.npz', 3)\nx = np.load('a.npz')", ["import n as np", "x = np.load('a.npz')"]),
+        ("import n as np\nold = np.load('a.npz')\nx = np.load('a')", ["import n as np", "x = np.load('a')"]),
+        ("w = Writer('r.tfrecord')\nw.write(x)\nx = 2", ["x = 2"]),
+        ("t.save('d/r.npy', 3)\nx = read('d/*.npy')", None),
     ],
 )
 def test_what_the_fit_depends_on_is_kept(before, expected):
+    if expected is None:  # all of it
+        expected = [ast.unparse(one) for one in ast.parse(before).body]
     assert kept(before, FIT) == expected
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "try:\n    x = 1\nexcept ValueError as zz:\n    print(zz)",
+        "match a:\n    case [x, *rest]:\n        print(rest)\n    case {'b': x, **more}:\n        print(more, x)",
+        "with open('f') as x, open('g') as (y, z):\n    print(y, z)",
+        "for i, (j, x) in a:\n    print(i, j)",
+        "if (n := 3) > 2:\n    x = n",
+        "x = [[one for one in two if (last := one)] for two in a] + [last]",
+        "import os.path as p\nx = p.join('a')",
+        "class K:\n    n = 3\n    m = n + 1\nx = K()",
+        "f = lambda q, *r, s=1, **t: (q, r, s, t)\nx = f(1)",
+        "def f(q):\n    def g():\n        nonlocal q\n        q = 2\n    try:\n        g()\n    except OSError as e:\n"
+        "        print(e)\n    return q\nx = f(1)",
+        "def f():\n    global n\n    n = 3\nf()\nx = n",
+    ],
+)
+def test_names_that_a_statement_binds_are_none_that_are_needed(before):
+    cells = [cell("a = model = None", 1), cell(before, 2), cell(FIT, 3)]
+    assert sliced(cells, cells[-1]).missing == ()
+
+
+def test_a_generator_of_its_own_takes_nothing_from_the_global_one():
+    before = (
+        "import numpy as np\nfrom numpy.random import default_rng\nimport keras\n"
+        "def load():\n    g = np.random.RandomState(3)\n    return g.rand(5)\n"
+        "keras.utils.set_random_seed(1)\nother = load()\nmore = default_rng(2).normal()\nw = np.random.rand(3)\n"
+        "noise = np.random.beta(1, 2)\nmodel = keras.layers.Dense(3)\nx = 1"
+    )
+    text = "\n".join(kept(before, FIT))
+    assert [one for one in ("load()", "default_rng(2)", "RandomState") if one in text] == []
+    assert "w = np.random.rand(3)" in text
+    assert "noise = np.random.beta(1, 2)" in text
 
 
 def test_seeds_are_kept_and_what_draws_after_them():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -66,7 +67,15 @@ functional = keras.Model(inputs, keras.layers.Dense(1)(inputs))
 functional.compile("adam", "mse", metrics=["mae"])
 histories = [functional.fit(dataset, epochs=2, validation_data=dataset)]""",
 ]
+# Batches of 31 rows, shuffled by Keras with what NumPy draws.
+LOT = """class Lot(keras.utils.PyDataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return x[index * 31 : index * 31 + 31], y[index * 31 : index * 31 + 31]"""
 FROZEN = [
+    LOT,
     """def train(what, epochs):
     what.compile(keras.optimizers.SGD(0.1), "sparse_categorical_crossentropy")
     return what.fit(x[:200], y[:200], batch_size=2, epochs=epochs, verbose=0)""",
@@ -78,7 +87,9 @@ base.trainable = False
 histories = [train(tuned, 1)]
 base.trainable = True
 tuned.compile("adam", "sparse_categorical_crossentropy")
-histories.append(tuned.fit(x[:200], y[:200]))""",
+histories.append(tuned.fit(x[:200], y[:200]))
+histories.append(tuned.fit(x[:200], y[:200], sample_weight=np.random.rand(200)))
+histories.append(tuned.fit(Lot(), epochs=2))""",
 ]
 FILES = [
     """import os
@@ -118,6 +129,7 @@ histories.append(looker.fit(pictures))
 histories.append(reader.fit(texts, epochs=2, validation_data=single))""",
 ]
 MIRRORED = [
+    LOT,
     """x = np.random.default_rng(0).normal(size=(203, 6)).astype("float32")
 y = (x.sum(axis=1) > 0).astype("int32")""",
     """%%tpu_fit --seed 1 --quiet
@@ -125,7 +137,8 @@ model = keras.Sequential(
     [keras.layers.Dense(4), keras.layers.BatchNormalization(), keras.layers.Dense(2, activation="softmax")]
 )
 model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
-histories = [model.fit(x, y, epochs=2, batch_size=10, validation_data=(x[:51], y[:51]))]""",
+histories = [model.fit(x, y, epochs=2, batch_size=10, validation_data=(x[:51], y[:51]))]
+histories.append(model.fit(Lot(), epochs=2, validation_data=Lot()))""",
 ]
 
 
@@ -144,7 +157,7 @@ def trained(kernel: Kernel, cells: list[str], path: Path) -> list[dict[str, list
     for cell in cells:
         kernel.run(cell)
     result = kernel.run(f"%tpu_export {path}")
-    assert result.stdout == f"Written: {path}\n"
+    assert re.fullmatch(rf"Written: {re.escape(str(path))} \(run \d+\)\n", result.stdout), result.stdout
     return json.loads(kernel.run("print(json.dumps([one.history for one in histories]))").stdout)
 
 
