@@ -89,6 +89,16 @@ def fit_text(call: FitCall, put_back: bool, ours: set[str], renamed: Sequence[Ed
     notes, apart = not_carried_over(changes)
     if not recipe.full_batches:
         more.append("Without full batches the order of the rows is Keras' own, so the history is not the same.")
+    if any(change.rule == "loss-scaling" and not change.after.startswith("gradients") for change in changes):
+        more.append(
+            f"The script divides the gradients, and what is learned is the same; the losses that it shows are {recipe.replicas} "
+            "times the run's, as plain Keras adds up what each replica finds."
+        )
+    if recipe.backend == "tensorflow" and any(name.endswith("_loss") for name in call.runs[-1].validation):
+        more.append(
+            "Plain Keras on TensorFlow weighs a smaller last batch like a whole one in the validation loss of each output; "
+            "the run counted every row."
+        )
     if recipe.validates_on_the_same:
         more.append(
             "The same dataset of files trains and validates, and which of the two begins a pass first depends on their "

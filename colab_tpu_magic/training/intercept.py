@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING, Any
 
 import keras
-import numpy as np
 
 from ..backends.cut_model import Kept
 from ..backends.feed_adapter import FeedAdapter

@@ -194,6 +194,12 @@ def test_gradients_are_divided_where_the_run_divided_them():
     assert "# Loss: a mean → gradients ÷ 2. Why so.\ndivide_gradients(model, 2)\nhistory = model.fit(\n" in text
     assert "import tensorflow as tf" in text
     assert "It gives the history of the run" in text
+    single = replace(change, before="own: one number for a replica's rows", after="÷ 2")
+    text = script([SETUP, FIT], **{**values, "changes": (single,)})
+    assert "divide_gradients(model, 2)\n" in text and "are 2 times the run's" in text.replace("\n# ", " ").replace(
+        "\n", " "
+    )
+    assert "It gives the history of the run" not in text
     cells = [SETUP, FIT, FIT]
     twice = exported(cells, run_in(cells, 2, place=1, **values), run_in(cells, 3, place=2, **values)).script()
     assert twice.count("divide_gradients(model, 2)\n") == twice.count("divide_gradients(model, 1)  # as it was\n") == 2
