@@ -1,31 +1,17 @@
-"""Tell which losses of a model come as one number for all rows, and not as one a row."""
+"""Find out of losses of the user's own whether they come as one number for all rows, and as a mean or a sum of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
 
+import numpy as np
 
-def single_losses(model: Any, batch: Any) -> tuple[list[str], bool]:
-    """Return the user's own losses that give one number, or may, by name; and whether that is certain.
+Kind = Literal["rows", "mean", "sum", "unclear"]
+"""``"rows"``: a number a row; ``"mean"``: one number, the same for each row taken twice; ``"sum"``: twice as much then."""
 
-    A loss is traced with tensors that have shapes and no values; nothing is computed, and no weight is read.
-
-    Args:
-        model: A compiled Keras model on TensorFlow.
-        batch: A batch of its data, ``(x, y, ...)``.
-    """
-    import keras
-
-    losses = own_losses(model)
-    alone = len(losses) == 1 == len(keras.tree.flatten(getattr(model, "loss", None)))
-    found, certain = [], True
-    for loss in losses:
-        ranks = _rank(model, loss, batch) if alone else None
-        if ranks is None:
-            certain = False
-        if ranks in (None, 0):
-            found.append(str(getattr(loss, "__name__", None) or getattr(loss, "name", None) or type(loss).__name__))
-    return found, certain
+CLOSE = 1e-4
 
 
 def own_losses(model: Any) -> list[Any]:
@@ -35,6 +21,56 @@ def own_losses(model: Any) -> list[Any]:
     return [loss for loss in keras.tree.flatten(getattr(model, "loss", None)) if _is_users(loss)]
 
 
+def kinds_of_losses(model: Any, batch: Any) -> dict[str, Kind]:
+    """Return what each loss of the user's own is, by name. Each is called on a few rows, on the host.
+
+    Args:
+        model: A compiled Keras model.
+        batch: A batch of its data, ``(x, y, ...)``.
+    """
+    import keras
+
+    losses = own_losses(model)
+    alone = len(keras.tree.flatten(getattr(model, "loss", None))) == 1
+    found: dict[str, Kind] = {}
+    for loss in losses:
+        name = str(getattr(loss, "__name__", None) or getattr(loss, "name", None) or type(loss).__name__)
+        function = loss.call if isinstance(loss, keras.losses.Loss) else loss
+        rows = _rows(model, batch) if alone else None
+        found[name] = "unclear" if rows is None else _kind(partial(_called, function, rows))
+    return found
+
+
+def _called(function: Callable[..., Any], rows: tuple[Any, Any], times: int) -> Any:
+    return function(*_repeated(rows, times))
+
+
+def kind_of_compute_loss(model: Any, batch: Any) -> Kind:
+    """Return what the model's own ``compute_loss`` gives. The state it may change is put back.
+
+    Args:
+        model: A Keras model with a ``compute_loss`` of the user's own that calls none of Keras'.
+        batch: A batch of its data.
+    """
+    import keras
+
+    rows = _rows(model, batch)
+    if rows is None:
+        return "unclear"
+    state = [*model.non_trainable_variables, *model.metrics_variables]
+    before = [keras.ops.convert_to_numpy(variable) for variable in state]
+
+    def loss(times: int) -> Any:
+        y, y_pred = _repeated(rows, times)
+        return type(model).compute_loss(model, x=_first(batch[0], times), y=y, y_pred=y_pred, sample_weight=None)
+
+    try:
+        return _kind(loss)
+    finally:
+        for variable, value in zip(state, before, strict=True):
+            variable.assign(value)
+
+
 def _is_users(loss: Any) -> bool:
     if loss is None or isinstance(loss, str):
         return False
@@ -42,26 +78,50 @@ def _is_users(loss: Any) -> bool:
     return str(module).split(".")[0] != "keras"
 
 
-def _rank(model: Any, loss: Any, batch: Any) -> int | None:
-    """Return how many axes a loss has before it is reduced; None where tracing does not tell."""
+def _rows(model: Any, batch: Any) -> tuple[Any, Any] | None:
+    """Return the targets of one row, and what a model might say of it; None where its output has no fixed shape."""
     import keras
-    import tensorflow as tf
 
     outputs = keras.tree.flatten(getattr(model, "outputs", None) or [])
     targets = keras.tree.flatten(batch[1]) if len(batch) > 1 and batch[1] is not None else []
-    if len(outputs) != 1 or len(targets) != 1:
+    if not outputs and targets:
+        try:
+            outputs = keras.tree.flatten(model(_first(batch[0], 1), training=False))
+        except Exception:  # a model that is not built, or takes no such call: nothing is known
+            return None
+    if len(outputs) != 1 or len(targets) != 1 or None in outputs[0].shape[1:]:
         return None
-    function = loss.call if isinstance(loss, keras.losses.Loss) else loss
-    dtype = getattr(outputs[0], "dtype", "float32")
-    specs = [
-        tf.TensorSpec([None, *targets[0].shape[1:]], tf.as_dtype(targets[0].dtype)),
-        tf.TensorSpec([None, *outputs[0].shape[1:]], dtype),
-    ]
-    if specs[0].shape.rank == 1 and specs[1].shape.rank == 2:  # as Keras does for a column
-        specs[0] = tf.TensorSpec([None, 1], specs[0].dtype)
+    said = np.random.default_rng(0).uniform(0.1, 0.9, (1, *outputs[0].shape[1:])).astype("float32")
+    target = np.asarray(targets[0])[:1]
+    if target.ndim == 1 and said.ndim == 2:  # as Keras does for a column
+        target = target[:, None]
+    return target, said
+
+
+def _first(x: Any, times: int) -> Any:
+    import keras
+
+    return keras.tree.map_structure(lambda leaf: np.repeat(np.asarray(leaf)[:1], times, axis=0), x)
+
+
+def _repeated(rows: tuple[Any, Any], times: int) -> tuple[Any, Any]:
+    import keras
+
+    first, second = (keras.ops.convert_to_tensor(np.repeat(part, times, axis=0)) for part in rows)
+    return first, second
+
+
+def _kind(loss: Callable[[int], Any]) -> Kind:
     try:
-        traced = tf.function(function, autograph=False).get_concrete_function(*specs).structured_outputs
-        rank = traced.shape.rank
+        two, four = loss(2), loss(4)
+        if len(two.shape):
+            return "rows"
+        one, other = float(two), float(four)
     except Exception:  # code of the user's own: what it raises here, it need not raise in a step
-        return None
-    return None if rank is None else int(rank)
+        return "unclear"
+    near = CLOSE * max(abs(one), abs(other))
+    if not np.isfinite([one, other]).all():
+        return "unclear"
+    if abs(other - one) <= near:
+        return "mean"
+    return "sum" if abs(other - 2 * one) <= 2 * near else "unclear"

@@ -125,7 +125,8 @@ class TextPipeline:
         head = self.head
         for leaf, tensor, dtype, name in zip(self._given(x), head.inputs, head.dtypes, head.names, strict=True):
             if dtype == "string":
-                leaves.append(text_array(leaf, tensor.shape, self._called(name)))
+                several = head.names if len(head.inputs) > 1 else ()
+                leaves.append(text_array(leaf, tensor.shape, self._called(name), several))
             else:
                 leaves.append(fitted(as_arrays(leaf, self._called(name)), tensor.shape, self._called(name)))
         return leaves

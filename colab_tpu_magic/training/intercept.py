@@ -26,11 +26,10 @@ from ..rewrite.row_means import are_row_means
 from ..rewrite.rules import check_switches, prepare
 from ..rewrite.rules.batch_size import ROWS_PER_REPLICA, round_up
 from ..rewrite.rules.dtypes import device_dtypes
-from ..rewrite.single_losses import own_losses
+from ..rewrite.rules.loss_scaling import what_is_scaled
 from ..rewrite.sources import Source, rows_of
 from ..rewrite.streams import bounded, read_data
 from ..rewrite.text_pipeline import taking_numbers
-from ..rewrite.train_step import read_compute_loss
 from .callback import Guard
 from .control import Control
 from .legacy_keras import watching_legacy_models
@@ -193,7 +192,7 @@ class Interceptor:
             size = batch_size or own_batch_size(source)
             warn_of_shares(self.runtime, self._replicas, model)
         feed = evaluation_feed(source, size, self._replicas, limit, self._ahead, split)
-        with self._on_replicas(model), self._built_for(model, feed):
+        with self._on_replicas(model), self._built_for(model, feed), self._scaled(model, source):
             return self._run(keras_evaluate, model, feed, arguments)
 
     def predict(self, model: Any, args: tuple, kwargs: dict) -> Any:
@@ -258,18 +257,17 @@ class Interceptor:
         )
         jit = None if bool(model.jit_compile) == wanted else wanted
         held = held_attribute(model, "jit_compile", jit)
-        with taking_numbers(model, self._kept), held, self._scaled(model):
-            with self.runtime.engine.calling(model, self._moves):
-                yield
+        with taking_numbers(model, self._kept), held, self.runtime.engine.calling(model, self._moves):
+            yield
 
-    def _scaled(self, model: Any) -> AbstractContextManager[None]:
+    def _scaled(self, model: Any, source: Source) -> AbstractContextManager[None]:
         """Divide by the replicas what the rule ``loss-scaling`` divides in a fit, so that an evaluation shows the loss."""
         if self.runtime.engine.name != "tensorflow" or self._replicas == 1 or "loss-scaling" in self.options.no:
             return nullcontext()
-        by_itself = read_compute_loss(model, self._replicas).kind == "mean"
-        if not by_itself and not own_losses(model):
+        wanted = what_is_scaled(model, self._replicas, source.example)
+        if not (wanted.names or wanted.compute_loss):
             return nullcontext()
-        return scaled_losses(model, by_itself, EVALUATION)
+        return scaled_losses(model, wanted.compute_loss, EVALUATION)
 
     def _built_for(self, model: Any, feed: Feed) -> AbstractContextManager[Any]:
         """Build the model ahead where Keras could not from the first batch."""

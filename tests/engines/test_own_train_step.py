@@ -179,11 +179,30 @@ class MeanLoss(keras.losses.Loss):
         return mean_of_all(y_true, y_pred)
 
 
+def sum_of_all(y_true, y_pred):
+    return ops.sum(keras.losses.sparse_categorical_crossentropy(y_true, y_pred)) / 50
+
+
 class OwnLoss(keras.Sequential):
     """A model whose compute_loss takes a mean by itself."""
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         return ops.mean(keras.losses.sparse_categorical_crossentropy(y, y_pred))
+
+
+class Penalised(OwnLoss):
+    """The same with a penalty on the weights."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        penalty = 0.01 * ops.sum(ops.square(self.trainable_variables[0]))
+        return mean_of_all(y, y_pred) + penalty
+
+
+class Summed(OwnLoss):
+    """A loss that is a sum over the rows."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        return sum_of_all(y, y_pred)
 
 
 def with_loss(loss, kind=keras.Sequential):
@@ -199,6 +218,9 @@ def with_loss(loss, kind=keras.Sequential):
         (lambda: with_loss(mean_of_all), "mean_of_all: one number for a replica's rows"),
         (lambda: with_loss(MeanLoss()), "mean_loss: one number for a replica's rows"),
         (lambda: with_loss(a_value_each), None),
+        (lambda: with_loss(sum_of_all), None),
+        (lambda: with_loss(None, Penalised), "a mean over one replica's rows, of compute_loss"),
+        (lambda: with_loss(None, Summed), None),
         (lambda: with_loss(None, OwnLoss), "a mean over one replica's rows, of compute_loss"),
     ],
 )
@@ -217,11 +239,12 @@ def test_a_loss_of_one_number_trains_and_is_shown_as_on_one_device(runtime, make
 
 
 @pytest.mark.only("tensorflow")
-def test_a_compute_loss_that_cannot_be_read_is_named(runtime):
-    class Summed(OwnLoss):
+def test_a_compute_loss_that_is_neither_a_mean_nor_a_sum_is_named(runtime):
+    class Both(OwnLoss):
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-            return ops.sum(keras.losses.sparse_categorical_crossentropy(y, y_pred)) / 32
+            each = keras.losses.sparse_categorical_crossentropy(y, y_pred)
+            return ops.mean(each) + ops.sum(each)
 
-    _, _, run, _, _ = both(lambda: with_loss(None, Summed))
+    _, _, run, _, _ = both(lambda: with_loss(None, Both))
     found = [one.message for one in run.traps if one.trap == "custom-train-step"]
-    assert [message.split(" makes")[0] for message in found] == ["Summed.compute_loss"] * (runtime.replicas > 1)
+    assert [message.split(" makes")[0] for message in found] == ["Both.compute_loss"] * (runtime.replicas > 1)

@@ -325,5 +325,8 @@ def test_text_in_the_place_of_numbers_is_told_by_the_inputs_name():
     for name, wrong in (("text", parts["number"][:, 0]), ("number", x)):
         with pytest.raises(tpu.DataError, match=rf"^x\['{name}'\] holds"), training(**OPTIONS):
             model.fit({**parts, name: wrong}, y, **FIT)
+    with pytest.raises(tpu.DataError, match="text, kind, place, number, in this order") as told, training(**OPTIONS):
+        model.fit([parts[name] for name in ("number", "kind", "place", "text")], y, **FIT)
+    assert "x = {'text': ..., 'kind': ...," in str(told.value)
     with pytest.raises(tpu.DataError, match="x is one string"), training(**OPTIONS):
         sequential(given=True).predict("a tiny tpu")

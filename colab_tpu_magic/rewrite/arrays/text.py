@@ -57,13 +57,14 @@ class MadeRows(Rows):
         return padded
 
 
-def text_array(leaf: Any, shape: tuple[int | None, ...], name: str = "x") -> np.ndarray:
+def text_array(leaf: Any, shape: tuple[int | None, ...], name: str = "x", inputs: Sequence[str] = ()) -> np.ndarray:
     """Return a user's text as an array that fits an input of a model.
 
     Args:
         leaf: An array, a list, a pandas column or a tensor of text.
         shape: The input's, the batch axis first.
         name: What it is called.
+        inputs: The names of all inputs, where there are several.
 
     Raises:
         DataError: When it holds no text, or rows of another shape.
@@ -79,8 +80,10 @@ def text_array(leaf: Any, shape: tuple[int | None, ...], name: str = "x") -> np.
     if leaf.dtype.kind not in "USO":
         raise DataError(
             f"{name} holds numbers (dtype {leaf.dtype}), and the model begins with text.",
-            expected="an array of text.",
-            type_next=f"{name} = {name}.astype(str)",
+            expected="an array of text." if not inputs else f"the parts {', '.join(inputs)}, in this order or by name.",
+            type_next=f"{name} = {name}.astype(str)"
+            if not inputs
+            else f"x = {{{', '.join(f'{one!r}: ...' for one in inputs)}}}",
         )
     return fitted(leaf, shape, name)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..prepared import PreparedFit
-from ..single_losses import single_losses
+from ..single_losses import kind_of_compute_loss, kinds_of_losses
 from ..train_step import read_compute_loss, read_train_step
 from .base import Rule
 
@@ -33,12 +34,46 @@ class LossScaling(Rule):
         if read_train_step(model, replicas).kind == "mean":
             change = self.change("a mean over one replica's rows", f"gradients ÷ {replicas}, in the optimizer")
             return prepared.but(change, gradient_divisor=replicas)
-        if read_compute_loss(model, replicas).kind == "mean":
+        wanted = what_is_scaled(model, replicas, prepared.data.example)
+        if wanted.compute_loss:
             change = self.change("a mean over one replica's rows, of compute_loss", f"that loss ÷ {replicas}")
             return prepared.but(change, scaled_losses=True, scaled_compute_loss=True)
-        names, certain = single_losses(model, prepared.data.example)
-        if not names:
+        if not wanted.names:
             return prepared
-        where = "" if certain else " where it is"
-        change = self.change(f"{', '.join(names)}: one number for a replica's rows", f"÷ {replicas}{where}")
+        where = "" if wanted.certain else " where it is a mean"
+        change = self.change(f"{', '.join(wanted.names)}: one number for a replica's rows", f"÷ {replicas}{where}")
         return prepared.but(change, scaled_losses=True)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """What is divided by the replicas.
+
+    Attributes:
+        names: The loss functions that give one number, or may.
+        certain: Whether that is known.
+        compute_loss: Whether it is what the model's own ``compute_loss`` gives.
+    """
+
+    names: tuple[str, ...] = ()
+    certain: bool = True
+    compute_loss: bool = False
+
+
+def what_is_scaled(model: Any, replicas: int, batch: Any) -> Scaled:
+    """Return what of a model's losses is divided. A sum is not: the replicas' sums add up to that of all rows.
+
+    Args:
+        model: A compiled Keras model on several TensorFlow replicas.
+        replicas: How many.
+        batch: A batch of its data.
+    """
+    read = read_compute_loss(model, replicas).kind
+    if read in ("mean", "unclear"):
+        kind = kind_of_compute_loss(model, batch)
+        return Scaled(compute_loss=kind == "mean" or (kind == "unclear" and read == "mean"))
+    found = kinds_of_losses(model, batch)
+    if "sum" in found.values():
+        return Scaled()
+    names = tuple(name for name, kind in found.items() if kind != "rows")
+    return Scaled(names, "unclear" not in found.values())

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from ...options import FitOptions
 
 MOST_NAMED = 6
-COMPLETED = (
-    "XLA compiles the step for one shape, and the replicas need equal shares. The last batch of a pass is completed with "
-    "the first rows of the next; evaluation still counts every row exactly once."
-)
 
 
 class StaticShapes(Rule):
@@ -43,7 +39,7 @@ class StaticShapes(Rule):
             prepared = self._lengths(prepared, data)
             if data.batch_size == prepared.batch_size:
                 told = any(change.rule == self.id for change in prepared.changes)
-                return prepared if told else self._completed(prepared, data)
+                return prepared if told or not _may_be_short(prepared, data) else self._completed(prepared, data)
             return prepared.but(
                 self.change(f"batches of {data.batch_size:,}", f"batches of {prepared.batch_size:,}, every one full")
             )
@@ -60,13 +56,12 @@ class StaticShapes(Rule):
     def _completed(self, prepared: PreparedFit, data: StreamSource) -> PreparedFit:
         """Record that the last batch of a pass is completed, where it has fewer rows or may have."""
         size, rows = prepared.batch_size, data.rows
-        if data.infinite or prepared.request.steps_per_epoch or (rows is not None and rows % size == 0):
-            return prepared
         if rows is None:
             before = "a last batch that may have fewer rows"
         else:
             before = f"last batch of {rows % size:,} row{'s' if rows % size != 1 else ''}"
-        return prepared.but(self.change(before, f"every batch {size:,} rows", COMPLETED))
+        why = f"XLA compiles the step for one shape, and the replicas need equal shares. {_completed_from(data)}"
+        return prepared.but(self.change(before, f"every batch {size:,} rows", why))
 
     def _alike(self, prepared: PreparedFit, data: ArraySource) -> PreparedFit:
         """Group rows of alike length, where their order is free and a mask hides the padding."""
@@ -96,9 +91,26 @@ class StaticShapes(Rule):
             return prepared
         shapes = data.lengths.shapes_at(prepared.batch_size)
         after = f"padded with {padding_text(data.lengths.padding.value)} to {lengths_text(shapes)}"
-        return prepared.but(
-            self.change("rows of varying length", after, padding_why(data.lengths, len(shapes))), shapes=len(shapes)
-        )
+        why = padding_why(data.lengths, len(shapes))
+        if _may_be_short(prepared, data):
+            why += f" {_completed_from(data)}"
+        return prepared.but(self.change("rows of varying length", after, why), shapes=len(shapes))
+
+
+def _may_be_short(prepared: PreparedFit, data: StreamSource) -> bool:
+    """Return whether the last batch of a pass has fewer rows than the others, or may have."""
+    if data.infinite or prepared.request.steps_per_epoch:
+        return False
+    return data.rows is None or data.rows % prepared.batch_size != 0
+
+
+def _completed_from(data: StreamSource) -> str:
+    """Say what a last batch is completed with: where nobody knows when a pass ends, what came first in it."""
+    there = "the same pass" if data.rows is None and data.batches is None else "the next"
+    return (
+        f"A last batch that is not full is completed with the first rows of {there}; evaluation still counts every row "
+        "exactly once."
+    )
 
 
 def lengths_text(shapes: list[tuple[int, ...]]) -> str:

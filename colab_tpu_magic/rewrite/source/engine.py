@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
@@ -17,6 +18,7 @@ from .result import MigratedSource, Refused, Rewrote
 from .web_text import parses, repair, why_unread
 
 Row = TypeVar("Row", Rewrote, Refused)
+_PRINT = re.compile(r"^([ \t]*)print\b(?!\s*\().*$", re.MULTILINE)
 _MEND = "Mend the line; then everything else is brought up to date."
 
 
@@ -34,7 +36,7 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
     hidden, told = readable(current)
     lines = _lines(text, current, hidden)
     rows += [_at(row, lines) for row in told]
-    if wrong := why_unread(hidden.text):
+    if wrong := _why_unread(hidden.text):
         return _unread(text, hidden, lines, *wrong, from_a_page=repaired != text)
     try:
         module = cst.parse_module(hidden.text)
@@ -62,6 +64,14 @@ def migrate_text(text: str, context: Context, rewrites: tuple[type[Rewrite], ...
     return MigratedSource(new, _ordered(rows), _ordered(refusals), _ordered(notes))
 
 
+def _why_unread(code: str) -> tuple[int, str] | None:
+    """Return why a text cannot be read; of a print statement, which alone would be written anew, what else there is."""
+    wrong = why_unread(code)
+    if wrong is None or not wrong[1].startswith("Missing parentheses"):
+        return wrong
+    return why_unread(_PRINT.sub(r"\1pass", code)) or wrong
+
+
 def readable(text: str) -> tuple[Hidden, list[Rewrote]]:
     """Return a text without its magics, as Python 3 reads it, and which statements of Python 2 were written anew."""
     hidden = hide(text)
@@ -83,7 +93,8 @@ def _unread(text: str, hidden: Hidden, lines: list[int], line: int, said: str, f
         why = f"It is no Python even with the marks of a web page taken out of it: {said}."
         instead = "Copy the code again, or give the lines back the indentation they have lost."
         return MigratedSource(text, refusals=(Refused(own, "this text", why, instead),))
-    refused = Refused(own, code, f"It cannot be read as Python 3: {said}.", _MEND, unread=True)
+    end = "" if said.endswith("?") else "."
+    refused = Refused(own, code, f"It cannot be read as Python 3: {said}{end}", _MEND, unread=True)
     return MigratedSource(text, refusals=(refused,))
 
 

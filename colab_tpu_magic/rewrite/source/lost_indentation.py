@@ -22,7 +22,8 @@ def indent_again(text: str, parses: Callable[[str], bool]) -> tuple[str, list[in
     """Return a text whose flat blocks are indented, and the numbers of the lines that were moved.
 
     A block ends at an empty line, at the end of the text, at its own ``else``, ``except`` or
-    ``finally``; a function also behind its first ``return``. When the outcome is no Python, the text
+    ``finally``; a function also behind its first ``return``. A loop outside of functions is given its line back where
+    there is one line only: of several, nobody knows which are repeated. When the outcome is no Python, the text
     comes back as it was.
 
     Args:
@@ -63,6 +64,8 @@ def _flat_body(lines: list[str], header: int) -> range:
         end += 1
         if keyword == "def" and word is not None and word[1] == "return" and _depth(lines[end - 1]) == indent:
             break
+    if keyword in ("for", "while") and indent == 0 and sum(bool(line.strip()) for line in lines[first:end]) > 1:
+        return range(0)  # what stands behind a loop may well be meant to run once
     return range(header + 1, end)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding
 from ..prepared import PreparedFit
+from ..single_losses import kind_of_compute_loss
 from ..train_step import TrainStep, read_compute_loss, read_train_step
 from .base import Trap
 
@@ -32,7 +33,7 @@ class CustomTrainStep(Trap):
         found = [
             self.finding("warning", self._told(read, name, replicas), f"loss = loss / {REPLICAS}  # {PLAIN}")
             for name, read in (("train_step", step), ("compute_loss", read_compute_loss(model, replicas)))
-            if read.kind in ("unclear", "mixed")
+            if read.kind in ("unclear", "mixed") and not (name == "compute_loss" and self._known(prepared, read))
         ]
         if step.kind == "mean" and prepared.gradient_divisor is None:
             found.append(self.finding("warning", self._multiplied(step.owner, prepared), f"loss = loss / {REPLICAS}"))
@@ -47,6 +48,12 @@ class CustomTrainStep(Trap):
                 )
             )
         return found
+
+    def _known(self, prepared: PreparedFit, read: TrainStep) -> bool:
+        """Return whether a ``compute_loss`` whose text tells nothing gave a mean or a sum when it was called."""
+        if prepared.scaled_compute_loss:
+            return True
+        return read.kind == "unclear" and kind_of_compute_loss(prepared.request.model, prepared.data.example) == "sum"
 
     def _told(self, read: TrainStep, name: str, replicas: int) -> str:
         how = "mixes losses of Keras with means of its own" if read.kind == "mixed" else "makes its loss by itself"

@@ -127,3 +127,9 @@ def test_argument_given_by_both_its_names_stays_and_is_named_and_the_rest_is_rew
     assert second == call.replace("fit_generator", "fit")
     assert [(one.line, one.name, one.unread) for one in result.refusals] == [(2, twice, False)]
     assert "once" in result.refusals[0].why
+
+
+def test_of_a_print_statement_and_a_line_that_nothing_mends_the_second_is_named():
+    (refused,) = migrate("import numpy as np\nprint 'a', 1\ndef f(x:\n    return x\n").refusals
+    assert (refused.line, refused.unread) == (3, True)
+    assert "?." not in refused.why and "was never closed" in refused.why or "invalid syntax" in refused.why

@@ -82,3 +82,11 @@ def test_copied_text_that_stays_broken_is_refused_with_what_to_do():
 def test_plain_syntax_error_is_not_laid_at_a_web_pages_door():
     (refused,) = migrate("a = (").refusals
     assert refused.unread and "web page" not in refused.why and "web page" not in refused.instead
+
+
+def test_a_loop_outside_of_functions_is_not_given_more_than_one_line_back():
+    one, two = "for i in range(2):\nmodel.fit(x, y)\n", "for i in range(2):\nprint(i)\nmodel.fit(x, y)\n"
+    assert repair(one)[0] == "for i in range(2):\n    model.fit(x, y)\n"
+    assert repair(two) == (two, [])
+    inside = "def make():\nwhile True:\na = 1\nyield a\n"
+    assert repair(inside)[0] == "def make():\n    while True:\n        a = 1\n        yield a\n"
