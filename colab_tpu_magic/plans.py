@@ -131,8 +131,9 @@ def planned_options(
     advised = found.recommended
     best = found.best(target)
     if best is None or not isinstance(advised.batch_size, int):
+        why = "recommends nothing to train with" if found.complete else "was not made to its end"
         raise ModelError(
-            f"The plan for {target} recommends nothing to train with. {found.verdict}".rstrip(),
+            f"The plan for {target} {why}. {found.verdict}".rstrip(),
             expected="a batch size that fits.",
             type_next="%%tpu_fit   (without --plan)",
         )

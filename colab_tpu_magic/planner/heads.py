@@ -101,6 +101,11 @@ class Heads(Cache):
         super().__init__(folder if folder is not None else cache_folder() / "steps", MAX_BYTES)
 
 
+def name_key(digest: str, topology: str) -> str:
+    """Return the name under which the head is kept whose names the answer for a slice has."""
+    return hashlib.sha256(json.dumps([FORMAT, digest, topology]).encode()).hexdigest()[:40]
+
+
 def head_key(witness: str, devices: int, batch_size: int, precision: str) -> str:
     """Return the name under which a head is kept.
 

@@ -62,6 +62,8 @@ class Values:
             first, second = (self.of(computation, operand, given, depth + 1) for operand in one.operand_names[:2])
             known = isinstance(first, int) and isinstance(second, int)
             return _SUMS[one.opcode](first, second) if known else None
+        if one.opcode == "while":
+            return self._after(computation, one, given)
         if one.opcode in ("fusion", "call"):
             inner = self._inner(one)
             if inner is not None:
@@ -112,6 +114,20 @@ class Values:
             return None
         return tuple(old if old == new else None for old, new in zip(start, after))
 
+    def _after(self, computation: Computation, loop: Instruction, given: Given) -> Value:
+        """Return what a loop ends with: TensorFlow's backward loop runs as often as the forward one has counted."""
+        start, trips = self.start(computation, loop, given), self.trips(computation, loop, given)
+        if trips is None or not isinstance(start, tuple):
+            return None
+        body = self._module[loop.called("body")[0]]
+        once = self.of(body, body.root.name, {0: start})
+        if not isinstance(once, tuple) or len(once) != len(start):
+            return None
+        twice = self.of(body, body.root.name, {0: once})
+        if not isinstance(twice, tuple):
+            return None
+        return tuple(_run_on(*values, trips) for values in zip(start, once, twice))
+
     def _compare(self, condition: Computation, values: Value) -> tuple[int, int, str] | None:
         """Return both sides of the comparison that a loop's condition makes of its values, and which it is."""
         found = self._find(condition, condition.root, {0: values})
@@ -144,6 +160,15 @@ class Values:
         return {
             number: self.of(computation, operand, given, depth + 1) for number, operand in enumerate(one.operand_names)
         }
+
+
+def _run_on(start: Value, once: Value, twice: Value, trips: int) -> Value:
+    """Return a loop's value after all runs, from those after none, one and two; None where it takes no even steps."""
+    if start == once == twice:
+        return start
+    if not all(isinstance(value, int) for value in (start, once, twice)) or twice - once != once - start:
+        return None
+    return start + trips * (once - start)
 
 
 def _count(start: int, bound: int, step: int, direction: str) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..options import FitOptions
-from ..rewrite.rules.batch_size import MIN_STEPS_PER_EPOCH
+from ..rewrite.rules.batch_size import MIN_STEPS_PER_EPOCH, TILE_ROWS
 from .advice import advice
 from .asked import Asked, read
 from .compiler import Cache, Compiler
@@ -115,7 +115,7 @@ def plan(
         sweep.run(curves)
         rows = sweep.ordered(curves)
         _raise_if_nothing(rows, sweep)
-        most = _most(asked) if wanted.batch_sizes is None else None
+        most = _most(asked)
         best = _best(rows, wanted.targets, most)
         told: tuple[Any, ...] = ()
         rate = None
@@ -134,7 +134,7 @@ def plan(
         advice=told,
         host=rate,
         verdict=verdict(rows, drawn, best, told, most),
-        recommended=_recommended(best),
+        recommended=_recommended(best, asked.rows),
         compiler=sweep.versions,
         seconds=time.monotonic() - begun,
         complete=not sweep.interrupted and not sweep.left_out,
@@ -220,8 +220,9 @@ def _drawn(curve: Searched, rows: Sequence[Row]) -> Curve:
     )
 
 
-def _recommended(best: Row | None) -> FitOptions:
-    if best is None:
+def _recommended(best: Row | None, rows: int | None) -> FitOptions:
+    """Return the options to train with; none where nothing fits, or only more rows than there are."""
+    if best is None or (rows is not None and best.batch_size > max(rows, best.devices * TILE_ROWS)):
         return FitOptions()
     return FitOptions(batch_size=best.batch_size, precision=best.precision or "keep")
 

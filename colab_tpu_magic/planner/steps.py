@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..rewrite.rules.batch_size import TILE_ROWS
 from ..rewrite.text_pipeline import taking_numbers
-from .heads import Head, Heads, head_key, known_by_content
+from .heads import Head, Heads, head_key, known_by_content, name_key
 from .lower import lower
 from .module import Lowered
 from .targets import Target
@@ -79,18 +80,21 @@ class Steps:
             self._heads.put(self._key(case), step)
         return step
 
-    def named_at(self, step: Head) -> Head:
-        """Return the step under whose names an answer is kept: the first that was compiled of its content.
+    def named_at(self, step: Head, target: Target, cached: bool) -> Head:
+        """Return the step under whose names an answer is kept: the one that was compiled for that target.
 
         Args:
-            step: A step that is compiled now, or was.
+            step: A step whose answer there is now.
+            target: The slice it was compiled for: another one may have been asked about it under other names.
+            cached: Whether the answer was known before; otherwise it has the names of this step.
         """
         if self._heads is None:
             return step
-        first = self._heads.get(step.digest()[:40])
-        if first is None:
-            self._heads.put(step.digest()[:40], step)
-        return first or step
+        key = name_key(step.digest(), json.dumps([target.topology, target.topology_arguments]))
+        if not cached:
+            self._heads.put(key, step)
+            return step
+        return self._heads.get(key) or step
 
     @property
     def witness(self) -> Lowered:

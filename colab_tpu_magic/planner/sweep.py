@@ -189,7 +189,7 @@ class Sweep:
         if isinstance(answer, Compiled):
             self.versions = f"jax {answer.jax}, libtpu {answer.libtpu}"
         # What is known may have been compiled of the same model under other names.
-        named = self.steps.named_at(lowered)
+        named = self.steps.named_at(lowered, case.target, cached)
         row = row_of(named, answer, case.target, cached)
         row = replace(row, layers=renamed(row.layers, named, self.steps.witness))
         probe = case.batch_size not in curve.search.sizes

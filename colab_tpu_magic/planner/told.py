@@ -14,7 +14,7 @@ from .targets import TARGETS
 
 BATCH = "--batch-size"
 TOP_SHARE = 0.25
-"""Share of a step from which a layer is named in the verdict."""
+"""Share of a step from which what takes most of it is named in the verdict."""
 HEADINGS = (
     "target",
     "batch",
@@ -54,9 +54,12 @@ def verdict(
     parts = [_fits(best, curve)]
     if best.speed:
         parts.append(f"best {best.batch_size:,}: about {range_text(best.examples_per_second)} examples/s")
-        top = blocks(best.layers)[:1]
-        if top and top[0].total >= TOP_SHARE:
-            parts.append(f"{top[0].total:.0%} of the time in {top[0].name}")
+        share, name = max(
+            [(one.total, one.name) for one in blocks(best.layers)[:1]]
+            + [(best.optimizer_share, "the optimizer"), (best.loss_share, "loss and metrics")]
+        )
+        if share >= TOP_SHARE:
+            parts.append(f"{share:.0%} of the time in {name}")
         further = next((one for one in advice if not one.typed.startswith(BATCH)), None)
         if further is not None:
             parts.append(f"{further.typed.removeprefix('--precision ')} would be {gain_text(further.gain)} faster")
@@ -84,7 +87,7 @@ def _fits(best: Row, curve: Curve | None) -> str:
     if curve is None or curve.largest_batch is None:
         return f"Fits {best.target} at batch {best.batch_size:,}"
     if curve.first_refused is None:
-        return f"Fits {best.target} with all {curve.largest_batch:,} rows in one batch"
+        return f"Fits {best.target} with all rows in one batch of {curve.largest_batch:,}"
     return f"Fits {best.target} up to batch {curve.largest_batch:,}"
 
 

@@ -12,6 +12,8 @@ from .targets import target as target_named
 
 TARGET = "v5e-1"
 """What is planned for when nobody says."""
+MOST_ROWS = 2**31 - 1
+"""Rows of a batch at most: a step counts them in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,13 @@ def _sizes(given: int | Sequence[int] | None) -> tuple[int, ...] | None:
     if given is None:
         return None
     sizes = [given] if not isinstance(given, Sequence) else list(given)
-    wrong = [size for size in sizes if isinstance(size, bool) or not hasattr(size, "__index__") or size < 1]
+    wrong = [
+        size for size in sizes if isinstance(size, bool) or not hasattr(size, "__index__") or not 1 <= size <= MOST_ROWS
+    ]
     if wrong or not sizes:
         raise OptionError(
             f"A batch of {wrong[0] if wrong else 'no size'!r} rows cannot be planned.",
-            expected="positive whole numbers.",
+            expected=f"whole numbers from 1 to {MOST_ROWS:,}.",
             type_next="--batch-sizes 128,512,2048",
         )
     return tuple(sorted({int(size) for size in sizes}))

@@ -151,7 +151,7 @@ def test_wrong_questions_are_answered_with_what_to_type() -> None:
         tpu.plan(small(), x, y, target="v2-8,v9-8")
     with pytest.raises(OptionError, match="no precision 'float16'"):
         tpu.plan(small(), x, y, precision="float16")
-    with pytest.raises(OptionError, match="positive whole numbers"):
+    with pytest.raises(OptionError, match="whole numbers from 1 to 2,147,483,647"):
         tpu.plan(small(), x, y, batch_sizes=[128, 0])
     with pytest.raises(TypeError, match="batchsize.*did you mean batch_size"):
         tpu.plan(small(), x, y, batchsize=3)

@@ -98,6 +98,37 @@ def test_a_loop_that_cannot_be_counted_counts_once_and_is_named(condition: str, 
     assert found.notes == ("How often loop w runs is known on the TPU only: counted once.",)
 
 
+def test_a_loop_runs_as_often_as_one_before_it_has_counted() -> None:
+    """TensorFlow's backward loop has the forward loop's counter for its limit."""
+    text = looped("compare(%i, %n), direction=LT", 0, 10).replace(
+        "ROOT %w = (s32[], f32[80]{0}) while(%first), condition=%condition, body=%body",
+        "%w = (s32[], f32[80]{0}) while(%first), condition=%condition, body=%body\n"
+        "  %counted = s32[] get-tuple-element(%w), index=0\n"
+        "  %zero = s32[] constant(0)\n"
+        "  %second = (s32[], f32[80]{0}, s32[]) tuple(%zero, %x, %counted)\n"
+        "  ROOT %b = (s32[], f32[80]{0}, s32[]) while(%second), condition=%back_condition, body=%back",
+    )
+    back = computation(
+        "back",
+        "%s = (s32[], f32[80]{0}, s32[]) parameter(0)",
+        "%i = s32[] get-tuple-element(%s), index=0",
+        "%v = f32[80]{0} get-tuple-element(%s), index=1",
+        "%m = s32[] get-tuple-element(%s), index=2",
+        "%one = s32[] constant(1)",
+        "%next = s32[] add(%i, %one)",
+        f"%f = f32[8]{{0}} fusion(%v), kind=kLoop, calls=%inner{estimate(7)}",
+        "ROOT %t = (s32[], f32[80]{0}, s32[]) tuple(%next, %f, %m)",
+    ) + computation(
+        "back_condition",
+        "%s = (s32[], f32[80]{0}, s32[]) parameter(0)",
+        "%i = s32[] get-tuple-element(%s), index=0",
+        "%m = s32[] get-tuple-element(%s), index=2",
+        "ROOT %c = pred[] compare(%i, %m), direction=LT",
+    )
+    found = step_costs(back + text)
+    assert found.cycles == 10 * 100 + 10 * 7 and not found.notes
+
+
 def test_a_fusion_counts_whole_and_takes_a_name_from_within() -> None:
     found = step_costs(looped("compare(%i, %n), direction=LT", bound=1))
     assert [(one.opcode, one.op_name, one.moved) for one in found.costs] == [("fusion", "deep", 320 + 32)]

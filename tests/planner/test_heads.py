@@ -19,6 +19,8 @@ from colab_tpu_magic.planner.heads import (
 )
 from colab_tpu_magic.planner.module import Lowered
 from colab_tpu_magic.planner.row import LayerShare
+from colab_tpu_magic.planner.steps import Steps
+from colab_tpu_magic.planner.targets import target
 
 from .plans import lowered
 
@@ -98,3 +100,17 @@ def test_shares_are_told_under_the_names_of_now() -> None:
     known, now = lowered(layers=("conv", "dense")), lowered(layers=("conv_1", "dense_1"))
     shares = (LayerShare("dense", 0.3, 0.2), LayerShare("conv", 0.1, 0.1))
     assert [share.name for share in renamed(shares, known, now)] == ["dense_1", "conv_1"]
+
+
+def test_an_answer_has_the_names_of_the_step_that_was_compiled_for_its_slice(tmp_path: Path) -> None:
+    first = known_by_content(step(module("dense"), layers=("a", "b")))
+    twin = known_by_content(step(module("dense_2"), layers=("a_1", "b_1")))
+    steps = Steps(None, (None, None, None), heads=Heads(tmp_path))
+    assert steps.named_at(first, target("v2-8"), cached=False) is first
+    # The twin is known on v2-8 by the first one's names; on another slice it is compiled, under its own.
+    assert steps.named_at(twin, target("v2-8"), cached=True).layers == ("a", "b")
+    assert steps.named_at(twin, target("v3-8"), cached=False) is twin
+    assert steps.named_at(first, target("v3-8"), cached=True).layers == ("a_1", "b_1")
+    # Compiled anew where the answer was not kept: under the names of now.
+    assert steps.named_at(twin, target("v2-8"), cached=False) is twin
+    assert steps.named_at(first, target("v2-8"), cached=True).layers == ("a_1", "b_1")

@@ -81,7 +81,7 @@ def test_the_verdict_says_all_of_it_in_a_sentence() -> None:
         "bfloat16 would be 1.3× faster."
     )
     whole = dataclasses.replace(curve, largest_batch=60_000, first_refused=None)
-    assert verdict([best], [whole], best, []).startswith("Fits v5e-1 with all 60,000 rows in one batch; best 1,024")
+    assert verdict([best], [whole], best, []).startswith("Fits v5e-1 with all rows in one batch of 60,000; best 1,024")
     unknown = dataclasses.replace(curve, largest_batch=None)
     assert verdict([best], [unknown], best, []).startswith("Fits v5e-1 at batch 1,024; best")
 
@@ -118,6 +118,13 @@ def test_no_layer_is_named_where_the_time_is_spread_and_no_rate_where_there_is_n
     assert "of the time" not in verdict([even], [], even, [])
     unread = row(64, 1.0, examples_per_second=(0.0, 0.0), step_seconds=(0.0, 0.0), layers=())
     assert verdict([unread], [], unread, []) == "Fits v5e-1 at batch 64."
+
+
+def test_the_verdict_names_what_takes_most_of_the_time_be_it_no_layer() -> None:
+    busy = row(64, optimizer_share=0.1, loss_share=0.8, layers=(LayerShare("dense", 0.1, 0.3),))
+    assert "80% of the time in loss and metrics" in verdict([busy], [], busy, [])
+    update = row(64, optimizer_share=0.5, layers=(LayerShare("dense", 0.1, 0.3),))
+    assert "50% of the time in the optimizer" in verdict([update], [], update, [])
 
 
 def test_the_table_has_every_row_every_reason_and_what_the_figures_are() -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..results import from_json
 from .environment import cache_folder
 
-FORMAT = 3
+FORMAT = 4
 """Goes up when what is kept changes its meaning, also when the compiled text is counted in another way."""
 MAX_BYTES = 64 << 20
 """Bytes that all answers may have; those not used for longest go first."""

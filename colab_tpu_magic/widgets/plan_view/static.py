@@ -86,7 +86,7 @@ def _verdict(plan: Plan) -> str:
 
 
 def _advice(one: Advice) -> str:
-    typed = f' <code style="{_CODE}">{escape(one.typed)}</code>' if one.typed else ""
+    typed = f' <code style="{_CODE};white-space:nowrap">{escape(one.typed)}</code>' if one.typed else ""
     return (
         '<div style="display:flex;gap:10px;align-items:baseline;margin:8px 0 0 26px">'
         f'<span style="flex:none;background:{ORANGE};color:#000;border-radius:9px;padding:0 8px;font-weight:600">'
