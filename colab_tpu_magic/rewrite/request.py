@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DataError, ModelError, nearest
 from .prepared import KERAS_DEFAULT_BATCH_SIZE, FitRequest
 from .sources import ArraySource, Source
-from .streams import read_data
+from .streams import is_list_of_batches, list_of_batches, read_data
 
 PASSED_ON = ("validation_freq",)
 
@@ -126,6 +126,8 @@ def read_validation(
         model: The model that is validated, where it is known.
         steps: Batches of a validation, or None for all.
     """
+    if is_list_of_batches(validation_data):
+        raise list_of_batches("validation_data", "validation_data=lambda: iter(batches)")
     if isinstance(validation_data, tuple | list):
         if not 1 <= len(validation_data) <= 3:
             raise DataError(

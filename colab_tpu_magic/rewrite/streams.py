@@ -81,6 +81,8 @@ def read_data(
             raise _beside(type(x).__name__)
         x, y, sample_weight = (*records, None, None)[:3]
     _check_there(x, model)
+    if alone and is_list_of_batches(x):
+        raise list_of_batches("x", "model.fit(lambda: iter(batches))")
     pipeline = text_pipeline(model, x)
     padding = padding_for(model if pipeline is None else pipeline.rest)
     stream = stream or stream_of(x, shuffle, model, batch_size, padding)
@@ -172,6 +174,24 @@ def _check_there(x: Any, model: Any) -> None:
             if set(names) <= set(map(str, x.columns))
             else f"x = {{{names[0]!r}: x[[...]], ...}}",
         )
+
+
+def is_list_of_batches(x: Any) -> bool:
+    """Return whether data is a list of ``(x, y)`` or ``(x, y, sample_weight)`` of arrays with rows."""
+    if not isinstance(x, list) or not x:
+        return False
+    return all(
+        isinstance(one, tuple) and len(one) in (2, 3) and all(getattr(part, "ndim", 0) for part in one) for one in x
+    )
+
+
+def list_of_batches(name: str, type_next: str) -> DataError:
+    """Return what to say of a list of batches, which Keras takes for several inputs."""
+    return DataError(
+        f"{name} is a list of batches, and Keras takes a list for the inputs of one model.",
+        expected="a function that gives the batches, one after the other.",
+        type_next=type_next,
+    )
 
 
 def _ahead(batches: Iterator[Batch], first: Batch, most: int | None) -> list[Batch]:

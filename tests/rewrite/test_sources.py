@@ -7,6 +7,7 @@ import pandas
 import pytest
 
 from colab_tpu_magic.errors import DataError
+from colab_tpu_magic.rewrite.request import read_validation
 from colab_tpu_magic.rewrite.rules.dtypes import device_dtypes
 from colab_tpu_magic.rewrite.sources import ArraySource, StreamSource, array_source, class_weights
 from colab_tpu_magic.rewrite.streams import read_data
@@ -176,6 +177,16 @@ def test_a_frame_for_a_model_of_several_inputs_gets_the_line_that_makes_a_dict_o
 def test_rows_without_a_value_are_named(given):
     with pytest.raises(DataError, match="hold no value"):
         read_data(given, np.ones(4))
+
+
+def test_a_list_of_batches_is_told_from_a_list_of_inputs():
+    one, two = (np.zeros((4, 2)), np.zeros(4)), (np.zeros((3, 2)), np.zeros(3))
+    with pytest.raises(DataError, match="x is a list of batches") as refused:
+        read_data([one, two])
+    assert refused.value.type_next == "model.fit(lambda: iter(batches))"
+    with pytest.raises(DataError, match="validation_data is a list of batches"):
+        read_validation([one, two, one, two])
+    assert read_validation((*one,)).rows == 4 and read_data([one[0], one[0]], one[1]).rows == 4
 
 
 def test_class_weights_become_one_weight_per_row():
