@@ -84,10 +84,12 @@ def _rows(model: Any, batch: Any) -> tuple[Any, Any] | None:
 
     outputs = keras.tree.flatten(getattr(model, "outputs", None) or [])
     targets = keras.tree.flatten(batch[1]) if len(batch) > 1 and batch[1] is not None else []
-    if not outputs and targets:
+    if not outputs and targets and getattr(model, "built", False):
+        # Of shapes alone: a call may count, or move what the model keeps.
+        shapes = keras.tree.map_structure(lambda leaf: keras.KerasTensor((None, *leaf.shape[1:]), leaf.dtype), batch[0])
         try:
-            outputs = keras.tree.flatten(model(_first(batch[0], 1), training=False))
-        except Exception:  # a model that is not built, or takes no such call: nothing is known
+            outputs = keras.tree.flatten(model.compute_output_spec(shapes))
+        except Exception:  # code of the user's own, which may take no such call: nothing is known
             return None
     if len(outputs) != 1 or len(targets) != 1 or None in outputs[0].shape[1:]:
         return None

@@ -206,7 +206,8 @@ def test_a_rate_that_was_set_by_hand_stays_with_the_optimizer():
             control.wanted_rate = 0.25
 
     model = slope(1.0)
-    fit_with(press, model, *DATA, options={"batch_size": "keep", "learning_rate": 0.5}, batch_size=16)
+    options = {"batch_size": "keep", "learning_rate": 0.5, "steps_per_execution": 1}
+    fit_with(press, model, *DATA, options=options, batch_size=16)
     assert float(keras.ops.convert_to_numpy(model.optimizer.learning_rate)) == 0.25
 
 

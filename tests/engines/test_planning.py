@@ -313,7 +313,7 @@ def seen() -> list[Progress]:
 @pytest.fixture(scope="module")
 def planned(cache: Path, seen: list[Progress]) -> Plan:
     """A small model at two batch sizes on v2-8."""
-    return tpu.plan(small(), *data(), target="v2-8", batch_sizes=[64, 512], progress=seen.append)
+    return tpu.plan(small(), *data(50 * 512), target="v2-8", batch_sizes=[64, 512], progress=seen.append)
 
 
 def marked(test: Any) -> Any:
@@ -383,7 +383,7 @@ def test_the_same_plan_again_compiles_nothing_and_changes_nothing(planned: Plan)
     attributes = {id(layer): dict(vars(layer)) for layer in model.layers}
     stages: list[str] = []
     again = tpu.plan(
-        model, *data(), target="v2-8", batch_sizes=[64, 512], progress=lambda now: stages.append(now.stage)
+        model, *data(50 * 512), target="v2-8", batch_sizes=[64, 512], progress=lambda now: stages.append(now.stage)
     )
     assert not any("compiling" in stage for stage in stages)
     assert all(row.cached for row in again.rows)
