@@ -51,7 +51,7 @@ class StepsPerExecution(Rule):
         elif options.steps_per_execution == "auto" and has == 1 and prepared.shapes == 1:
             # Several shapes in one dispatch would be compiled in every order in which they come.
             if not watches_batches(prepared.request.callbacks):
-                tiny = is_tiny(prepared)
+                tiny = runtime.engine.name == "tensorflow" and is_tiny(prepared)
                 most = most_steps(runtime.engine.name, prepared.replicas, tiny)
                 wanted = auto_steps(
                     prepared.steps_per_epoch, most, FEWEST_TINY_DISPATCHES if tiny else FEWEST_DISPATCHES
