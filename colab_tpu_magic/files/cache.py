@@ -6,10 +6,10 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ..sizes import bytes_text
 from .memory import available_bytes
 
 SHARE = 0.25
-MIB = 1 << 20
 _caches: WeakSet[DecodedCache] = WeakSet()
 
 
@@ -51,16 +51,6 @@ class DecodedCache:
         return self._pixels.take(rows, axis=0)
 
 
-def size_text(size: int) -> str:
-    """Return a number of bytes in MiB, in KiB where it is less than one of them.
-
-    Example:
-        >>> size_text(3 << 20), size_text(6_144)
-        ('3 MiB', '6 KiB')
-    """
-    return f"{size / MIB:,.0f} MiB" if size >= MIB else f"{-(-size // 1024):,} KiB"
-
-
 def cache_for(rows: int, shape: tuple[int, int, int], share: float = SHARE) -> tuple[DecodedCache | None, str]:
     """Return a cache if all images fit into a share of the free memory, and a sentence part that says so.
 
@@ -78,8 +68,8 @@ def cache_for(rows: int, shape: tuple[int, int, int], share: float = SHARE) -> t
         return None, "not cached: this system does not tell how much memory is free"
     held, promised = sum(one.filled_bytes for one in _caches), sum(one.bytes for one in _caches)
     room = share * (free + held)
-    of = f"{size_text(needed)} decoded, {100 * needed / max(1, free + held):.2g} % of the {size_text(free + held)} free"
+    of = f"{bytes_text(needed)} decoded, {100 * needed / max(1, free + held):.2g} % of the {bytes_text(free + held)} free"
     if needed + promised > room:
-        beside = f" beside {size_text(promised)} of other folders" if promised else ""
+        beside = f" beside {bytes_text(promised)} of other folders" if promised else ""
         return None, f"not cached: {of}{beside}, and at most {100 * share:g} % is taken"
     return DecodedCache(rows, shape), f"cached as they are decoded: {of}"

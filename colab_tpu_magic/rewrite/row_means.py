@@ -13,6 +13,8 @@ import inspect
 import textwrap
 from typing import Any
 
+from .single_losses import is_keras_own, kinds_of_losses, name_of
+
 MEAN_REDUCTIONS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
 SUMS = ("sum", "reduce_sum", "count_nonzero", "size", "shape", "len")
 STEP_METHODS = ("test_step", "compute_loss", "compute_metrics")
@@ -30,11 +32,15 @@ def are_row_means(model: Any) -> bool:
     return all(map(_loss_is_mean, losses)) and all(map(_metric_is_safe, keras.tree.flatten(metrics)))
 
 
-def shares_may_differ(model: Any) -> list[str]:
+def shares_may_differ(model: Any, batch: Any = None) -> list[str]:
     """Return what of a model's loss and metrics may come out otherwise when each replica takes a share of the rows.
 
     What sums up rows and counts them is exact however they are shared out, also a metric of one's own whose every
-    update adds a sum or a count.
+    update adds a sum or a count, and a loss of one's own that gives a number a row.
+
+    Args:
+        model: A compiled Keras model.
+        batch: A batch of its data, on which its own losses are tried; None to try none.
 
     Returns:
         Names, such as ``"loss root_of_mean"``; empty when all is known to be exact.
@@ -47,12 +53,18 @@ def shares_may_differ(model: Any) -> list[str]:
         if getattr(type(model), name) is not getattr(keras.Model, name)
     ]
     losses = keras.tree.flatten(getattr(model, "loss", None))
-    found += [f"loss {_name_of(loss)}" for loss in losses if not _loss_is_mean(loss)]
+    a_row = () if batch is None else [name for name, kind in kinds_of_losses(model, batch).items() if kind == "rows"]
+    found += [
+        f"loss {name_of(loss)}"
+        for loss in losses
+        if not _loss_is_mean(loss)
+        and not (name_of(loss) in a_row and getattr(loss, "reduction", "mean") in MEAN_REDUCTIONS)
+    ]
     compiled = getattr(model, "_compile_metrics", None)
     metrics = (getattr(compiled, "_user_metrics", None), getattr(compiled, "_user_weighted_metrics", None))
     for metric in keras.tree.flatten(metrics):
         if not _metric_is_safe(metric) and not _adds_up(metric):
-            found.append(f"metric {_name_of(metric)}")
+            found.append(f"metric {name_of(metric)}")
     return list(dict.fromkeys(found))
 
 
@@ -90,23 +102,14 @@ def _is_sum(value: ast.expr) -> bool:
     return name in SUMS and len(value.args) + len(value.keywords) == 1
 
 
-def _name_of(thing: Any) -> str:
-    return str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
-
-
 def _loss_is_mean(loss: Any) -> bool:
     if loss is None or isinstance(loss, str):
         return True
-    return _is_keras_own(loss) and getattr(loss, "reduction", "mean") in MEAN_REDUCTIONS
+    return is_keras_own(loss) and getattr(loss, "reduction", "mean") in MEAN_REDUCTIONS
 
 
 def _metric_is_safe(metric: Any) -> bool:
     if metric is None or isinstance(metric, str):
         return True
     function = getattr(metric, "_fn", None)
-    return _is_keras_own(metric) and (function is None or _is_keras_own(function))
-
-
-def _is_keras_own(thing: Any) -> bool:
-    module = getattr(thing, "__module__", None) or type(thing).__module__
-    return module.split(".")[0] == "keras"
+    return is_keras_own(metric) and (function is None or is_keras_own(function))

@@ -18,7 +18,8 @@ def own_losses(model: Any) -> list[Any]:
     """Return the losses that a model was compiled with and that are not Keras' own."""
     import keras
 
-    return [loss for loss in keras.tree.flatten(getattr(model, "loss", None)) if _is_users(loss)]
+    losses = keras.tree.flatten(getattr(model, "loss", None))
+    return [loss for loss in losses if not (loss is None or isinstance(loss, str) or is_keras_own(loss))]
 
 
 def kinds_of_losses(model: Any, batch: Any) -> dict[str, Kind]:
@@ -34,10 +35,9 @@ def kinds_of_losses(model: Any, batch: Any) -> dict[str, Kind]:
     alone = len(keras.tree.flatten(getattr(model, "loss", None))) == 1
     found: dict[str, Kind] = {}
     for loss in losses:
-        name = str(getattr(loss, "__name__", None) or getattr(loss, "name", None) or type(loss).__name__)
         function = loss.call if isinstance(loss, keras.losses.Loss) else loss
         rows = _rows(model, batch) if alone else None
-        found[name] = "unclear" if rows is None else _kind(partial(_called, function, rows))
+        found[name_of(loss)] = "unclear" if rows is None else _kind(partial(_called, function, rows))
     return found
 
 
@@ -71,11 +71,15 @@ def kind_of_compute_loss(model: Any, batch: Any) -> Kind:
             variable.assign(value)
 
 
-def _is_users(loss: Any) -> bool:
-    if loss is None or isinstance(loss, str):
-        return False
-    module = getattr(loss, "__module__", None) or type(loss).__module__
-    return str(module).split(".")[0] != "keras"
+def is_keras_own(thing: Any) -> bool:
+    """Return whether a loss, a metric or a function comes from Keras."""
+    module = getattr(thing, "__module__", None) or type(thing).__module__
+    return str(module).split(".")[0] == "keras"
+
+
+def name_of(thing: Any) -> str:
+    """Return what a loss or a metric is called."""
+    return str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
 
 
 def _rows(model: Any, batch: Any) -> tuple[Any, Any] | None:

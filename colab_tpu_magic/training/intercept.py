@@ -190,7 +190,7 @@ class Interceptor:
         split = are_row_means(model)
         if not split:
             size = batch_size or own_batch_size(source)
-            warn_of_shares(self.runtime, self._replicas, model)
+            warn_of_shares(self.runtime, self._replicas, model, source.example)
         feed = evaluation_feed(source, size, self._replicas, limit, self._ahead, split)
         with self._on_replicas(model), self._built_for(model, feed), self._scaled(model, source):
             return self._run(keras_evaluate, model, feed, arguments)

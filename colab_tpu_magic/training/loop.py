@@ -200,21 +200,22 @@ def evaluation_batches(model: Any, validation: Source, prepared: PreparedFit, ru
         return fixed, are_row_means(model)
     if are_row_means(model):
         return evaluation_batch_size(validation, prepared.batch_size, prepared.replicas), True
-    warn_of_shares(runtime, prepared.replicas, model)
+    warn_of_shares(runtime, prepared.replicas, model, validation.example)
     return prepared.request.validation_batch_size, False
 
 
-def warn_of_shares(runtime: Runtime, replicas: int, model: Any) -> None:
+def warn_of_shares(runtime: Runtime, replicas: int, model: Any, batch: Any) -> None:
     """Warn once for each model whose loss or metrics each replica works out of its own share of the batch.
 
     Args:
         runtime: The connected runtime.
         replicas: How many share a batch.
         model: A compiled Keras model; what of it is known to be exact is not spoken of.
+        batch: A batch of its data.
     """
     if not runtime.engine.settles or replicas == 1:
         return
-    doubtful = tuple(shares_may_differ(model))
+    doubtful = tuple(shares_may_differ(model, batch))
     if not doubtful or _warned.get(model) == doubtful:
         return
     _warned[model] = doubtful

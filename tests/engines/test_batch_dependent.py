@@ -117,6 +117,20 @@ def test_what_adds_up_sums_and_counts_is_known_to_be_exact():
     assert shares_may_differ(dense(metrics=[Rows()])) == []
 
 
+def test_a_loss_of_ones_own_that_gives_a_number_a_row_is_known_to_be_exact():
+    def each(y_true, y_pred):
+        return keras.losses.sparse_categorical_crossentropy(y_true, y_pred)
+
+    def worst(y_true, y_pred):
+        return keras.ops.max(each(y_true, y_pred))
+
+    for loss, found in ((each, []), (worst, ["loss worst"])):
+        model = dense()
+        model.compile("sgd", loss)
+        assert shares_may_differ(model, rows(4)) == found
+        assert shares_may_differ(model) == [f"loss {loss.__name__}"]
+
+
 @pytest.mark.only("tensorflow")
 def test_a_metric_that_adds_up_is_exact_on_tensorflow_replicas_and_no_warning_is_given(recwarn):
     x, y = rows(45)

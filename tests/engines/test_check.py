@@ -19,6 +19,7 @@ from colab_tpu_magic.hardware.slices import parse_slice
 from colab_tpu_magic.rewrite.traps.data import DATA_TRAPS
 from colab_tpu_magic.rewrite.traps.data.not_a_number import first_bad_row
 from colab_tpu_magic.session import session
+from colab_tpu_magic.sizes import bytes_text
 
 from ..checking.cells import CLEAN
 from .models import dense, rows, training
@@ -103,10 +104,10 @@ def test_a_model_larger_than_the_memory_is_told(runtime):
     held = 4 * sum(math.prod(weight.shape) for weight in model.weights)
     largest = max(model.layers, key=lambda layer: layer.count_params())
     for bytes_each, words in (
-        (2 * held, ["optimizer state take", "SGD()", f"{2 * held:,} bytes"]),
+        (2 * held, ["optimizer state take", "SGD()", bytes_text(2 * held)]),
         (
             held,
-            ["Weights and a gradient for each", "The largest layer is 'dense", f"{4 * largest.count_params():,} bytes"],
+            ["Weights and a gradient for each", "The largest layer is 'dense", bytes_text(4 * largest.count_params())],
         ),
         (held - 4, ["The weights alone take", "no optimizer and no batch size", f"a smaller {type(largest).__name__}"]),
     ):

@@ -80,7 +80,7 @@ def _statements(tokens: list[TokenInfo]) -> Iterator[list[TokenInfo]]:
             if statement:
                 yield statement
             statement, depth = [], 0
-        elif token.type != tokenize.NEWLINE and not (token.string == ":" and not statement):
+        elif statement or token.string != ":":
             statement.append(token)
     if statement:
         yield statement

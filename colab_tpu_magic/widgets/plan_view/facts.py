@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...sizes import bytes_text
 from ..table import Cell
 from ..units import duration_text
 from .chosen import main_row
 from .words import (
     STATUS_WORDS,
-    bytes_text,
     labels,
     needed_text,
     notes_of,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...sizes import bytes_text
 from .chosen import drawn_rows
 from .strokes import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawing, bar, fitted, legend, line, text
-from .words import STATUS_WORDS, bytes_text, labels, needed_text
+from .words import STATUS_WORDS, labels, needed_text
 
 if TYPE_CHECKING:
     from ...planner.plan import Plan

@@ -6,31 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ...sizes import DIGITS, bytes_text
+
 if TYPE_CHECKING:
     from ...planner.plan import Plan
     from ...planner.row import Row
 
-DIGITS = 3
 STATUS_WORDS = {"fits": "fits", "out-of-memory": "does not fit", "refused": "not compiled", "pending": "waiting"}
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _BOUNDS = {
     "MXU": "The matrix units (MXU) hold a step up: the arithmetic itself is the limit.",
     "HBM": "The memory (HBM) holds a step up: values are moved for longer than they are computed with.",
     "neither": "Neither the matrix units nor the memory is at its limit: operations are small, or wait for each other.",
 }
-
-
-def bytes_text(count: float) -> str:
-    """Write a size of memory with three digits.
-
-    Example:
-        >>> [bytes_text(size) for size in (0, 900, 117_833_728, 15.75 * 2**30)]
-        ['0 bytes', '900 bytes', '112 MiB', '15.8 GiB']
-    """
-    power = 0
-    while count >= 1000 and power < len(_UNITS) - 1:
-        count, power = count / 1024, power + 1
-    return f"{_rounded(count):,g} {_UNITS[power]}" if power else f"{count:,.0f} bytes"
 
 
 def needed_text(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ....sizes import bytes_text
 from ...finding import Finding
 from ...prepared import PreparedFit
 from ..base import Trap
@@ -12,7 +13,6 @@ from ..base import Trap
 if TYPE_CHECKING:
     from ....backends.base import Runtime
 
-GIB = 2**30
 FLOAT_BYTES = 4
 
 
@@ -38,19 +38,19 @@ class TooLargeForHbm(Trap):
         if needed <= have:
             return []
         weights, least = weight_bytes(model), weight_bytes(model) + gradient_bytes(model)
-        room = f"on every replica, and a device of {found.name} has {size_text(have)}"
+        room = f"on every replica, and a device of {found.name} has {bytes_text(have)}"
         if least <= have:
-            message = f"Weights, gradients and optimizer state take {size_text(needed)} {room}."
-            without = f"  # {size_text(least)}: it remembers nothing of a weight"
+            message = f"Weights, gradients and optimizer state take {bytes_text(needed)} {room}."
+            without = f"  # {bytes_text(least)}: it remembers nothing of a weight"
             return [self.finding("error", message, f"model.compile(optimizer=keras.optimizers.SGD(), ...){without}")]
-        what = f"The weights alone take {size_text(weights)}"
+        what = f"The weights alone take {bytes_text(weights)}"
         if weights <= have:
-            what = f"Weights and a gradient for each take {size_text(least)}"
+            what = f"Weights and a gradient for each take {bytes_text(least)}"
         layer, of_layer = largest_layer(model)
         kind = type(layer).__name__
         message = (
             f"{what} {room}: no optimizer and no batch size makes it fit. The largest layer is {layer.name!r} ({kind}) "
-            f"with {size_text(of_layer)} of weights, {100 * of_layer / max(1, weights):.0f} % of them."
+            f"with {bytes_text(of_layer)} of weights, {100 * of_layer / max(1, weights):.0f} % of them."
         )
         return [
             self.finding("error", message, f"model.get_layer({layer.name!r}).get_config()  # a smaller {kind} there")
@@ -87,18 +87,6 @@ def largest_layer(model: Any) -> tuple[Any, int]:
     sizes = [(weight_bytes(layer), layer) for layer in within or [model]]
     size, layer = max(sizes, key=lambda one: one[0])
     return layer, size
-
-
-def size_text(size: float) -> str:
-    """Return bytes in GiB, or in MiB or bytes where that would be nothing.
-
-    Example:
-        >>> size_text(3 * 2**30), size_text(2**20 * 1.5), size_text(4000)
-        ('3.0 GiB', '1.5 MiB', '4,000 bytes')
-    """
-    if size >= GIB / 10:
-        return f"{size / GIB:.1f} GiB"
-    return f"{size / 2**20:.1f} MiB" if size >= 2**20 / 10 else f"{size:,.0f} bytes"
 
 
 def _size_of(variables: Any) -> int:
