@@ -68,7 +68,9 @@ def cache_for(rows: int, shape: tuple[int, int, int], share: float = SHARE) -> t
         return None, "not cached: this system does not tell how much memory is free"
     held, promised = sum(one.filled_bytes for one in _caches), sum(one.bytes for one in _caches)
     room = share * (free + held)
-    of = f"{bytes_text(needed)} decoded, {100 * needed / max(1, free + held):.2g} % of the {bytes_text(free + held)} free"
+    percent = 100 * needed / max(1, free + held)
+    part = f"{percent:.2g} %" if percent >= 0.01 else "less than 0.01 %"
+    of = f"{bytes_text(needed)} decoded, {part} of the {bytes_text(free + held)} free"
     if needed + promised > room:
         beside = f" beside {bytes_text(promised)} of other folders" if promised else ""
         return None, f"not cached: {of}{beside}, and at most {100 * share:g} % is taken"

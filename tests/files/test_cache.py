@@ -48,6 +48,10 @@ def test_more_than_a_quarter_is_not_taken_and_it_is_said(free):
 def test_less_than_a_mib_is_told_in_kib(free):
     free(16)
     assert cache_for(2, (32, 32, 3))[1] == "cached as they are decoded: 6 KiB decoded, 0.037 % of the 16 MiB free"
+    assert (
+        cache_for(2, (8, 8, 3))[1]
+        == "cached as they are decoded: 384 bytes decoded, less than 0.01 % of the 16 MiB free"
+    )
 
 
 def test_several_folders_stay_within_the_share_together(free):
