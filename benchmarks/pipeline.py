@@ -1,8 +1,8 @@
 """Compare how fast rows reach the device: the article's tf.data pipeline, Keras, tf.data, grain and ours.
 
 Every way shuffles 60,000 (or 50,000) rows and gives batches of 1,024 to a device, as Keras on that backend
-would take them. The ways take turns; a figure is the median of the rounds, a ratio is to another way in
-the same round.
+would take them. The ways take turns, each in a process of its own that stands still in between; a figure is the
+median of the rounds, a ratio is to another way in the same round.
 
 Usage: ``python -m benchmarks.pipeline [--quick] [--rounds N] [--only BACKEND ...]``
 """
@@ -10,16 +10,11 @@ Usage: ``python -m benchmarks.pipeline [--quick] [--rounds N] [--only BACKEND ..
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from typing import Any
 
-from .report import ROOT, headline, machine, markdown_table, progress, save, spread
+from .pipeline_turns import Turns, running_ways, serve
+from .report import headline, machine, markdown_table, progress, save, spread
 
 BACKENDS = ("jax", "tensorflow")
 ROUNDS, SECONDS = 7, 0.3
@@ -40,23 +35,34 @@ TITLES = {
 
 
 def main() -> None:
-    """Measure on each backend, in a process of its own, and print a table."""
+    """Measure on each backend, each way in a process of its own, and print a table."""
     arguments = _arguments()
     if arguments.inside:
-        print(json.dumps(_inside(arguments)), flush=True)
-        os._exit(0)  # threads of tf.data may still run, and do not like an interpreter that ends
+        return serve(arguments.inside)
     about = machine(["grain"])
     found: dict[str, Any] = {}
     for backend in arguments.only:
-        command = [sys.executable, "-m", "benchmarks.pipeline", "--inside", backend]
-        command += ["--rounds", str(arguments.rounds), "--seconds", str(arguments.seconds)]
-        environment = os.environ | {"KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        found[backend] = json.loads(done.stdout.splitlines()[-1])
+        with running_ways(backend, TITLES) as running:
+            found[backend] = {kind: _measured(running, kind, arguments, backend) for kind in GOALS}
     print(headline(about))
     for backend, kinds in found.items():
         print(f"\n{backend}\n\n{table(backend, kinds)}")
     save("pipeline", {"machine": about, "found": found})
+
+
+def _measured(running: dict[str, Turns], kind: str, arguments: argparse.Namespace, backend: str) -> dict[str, Any]:
+    progress(f"{backend}: {kind}")
+    for way in running.values():  # the first pass fills caches and compiles
+        way.turn(kind, max(0.05, 3 * arguments.seconds))
+    found: dict[str, Any] = {name: [] for name in running} | {"cpu": {name: [] for name in running}}
+    names = list(running)
+    for turn in range(arguments.rounds):
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            rate, worked = running[name].turn(kind, arguments.seconds)
+            found[name].append(rate)
+            found["cpu"][name].append(worked)
+    found["batches_held"] = running["ours"].turn(kind, 0.0)[0]
+    return found
 
 
 def table(backend: str, kinds: dict[str, Any]) -> str:
@@ -95,43 +101,6 @@ def _goal(backend: str, kind: str, way: str) -> str:
     return "" if goal is None else f", goal {goal:g}"
 
 
-def _inside(arguments: argparse.Namespace) -> dict[str, Any]:
-    from .pipelines import data_kinds, held_batches, ways
-
-    found: dict[str, Any] = {}
-    for kind, (x, y) in data_kinds().items():
-        progress(f"{arguments.inside}: {kind}")
-        running = {name: make(x, y) for name, make in ways(arguments.inside).items()}
-        for batches in running.values():  # the first pass fills caches and compiles
-            rows_per_second(batches, max(0.05, 3 * arguments.seconds))
-        found[kind] = {name: [] for name in running} | {"cpu": {name: [] for name in running}}
-        for turn in range(arguments.rounds):
-            names = list(running)
-            for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                rate, worked = rows_per_second(running[name], arguments.seconds)
-                found[kind][name].append(rate)
-                found[kind]["cpu"][name].append(worked)
-        running.clear()
-        found[kind]["batches_held"] = held_batches(arguments.inside, x, y)
-    return found
-
-
-def rows_per_second(batches: Iterator[int], seconds: float, skip: int = 6) -> tuple[float, float]:
-    """Return how many rows a second come out of an iterator that is resumed, and their CPU time in µs a row.
-
-    Args:
-        batches: Yields the number of rows of each batch.
-        seconds: How long to take batches.
-        skip: Batches that may have been made while others had their turn.
-    """
-    for _ in range(skip):
-        next(batches)
-    rows, began, worked = 0, time.perf_counter(), time.process_time()
-    while (passed := time.perf_counter() - began) < seconds or not rows:
-        rows += next(batches)
-    return rows / passed, 1e6 * (time.process_time() - worked) / rows
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         "python -m benchmarks.pipeline", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -140,7 +109,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=None, metavar="N", help=f"{ROUNDS} by default")
     parser.add_argument("--seconds", type=float, default=None, help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="+", choices=BACKENDS, default=list(BACKENDS), metavar="BACKEND")
-    parser.add_argument("--inside", choices=BACKENDS, help=argparse.SUPPRESS)
+    parser.add_argument("--inside", metavar="WAY", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
     arguments.seconds = arguments.seconds or (QUICK_SECONDS if arguments.quick else SECONDS)

@@ -67,6 +67,10 @@ class FeedAdapter(DataAdapter):
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
         # There is nothing to tune, and an iterator's end may wait up to a minute for the thread that would.
         options.autotune.enabled = False
+        # What runs here is short and in order. In the pool of all operations its threads spend more in looking for work.
+        options.threading.private_threadpool_size = 1
+        if self.feed.block > 1:  # the next block is gathered in threads, and to cut one apart takes less than a thread
+            return dataset.with_options(options)
         # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
         return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)
 

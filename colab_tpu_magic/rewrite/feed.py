@@ -163,7 +163,8 @@ class Feed:
         # The reader is a thread of the backend, which makes batches ahead, is not interrupted and counts no waiting.
         if not isinstance(batches, Gathered):
             return batches
-        batches.block = self.block if in_blocks else 0
+        if in_blocks and self.block:
+            batches.give_blocks(self.block)
         if not self.prefetch:
             return batches
         self._ended = threading.Event()

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1 << 18
 # Small batches are gathered several in one go, as many as fit a piece.
 MOST_AT_ONCE = 32
-# Where a backend takes several batches at a time, because handing it one costs more than gathering a small one.
+# Where a backend takes several batches at a time, because handing it one costs more than gathering a small one: one
+# block is being read while the next is gathered, and a third would cost processor time in its caches and win nothing.
 BLOCK_BYTES = 1 << 24
+BLOCKS = 2
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,10 @@ class Gathered:
         while (memory := self.ring.lend(self.bytes_of(sum(map(len, indices))))) is None:
             self.ring.grow()
         return self.gather(indices, memory)[0]
+
+    def give_blocks(self, block: int) -> None:
+        """Give blocks of so many batches, which lie in fewer pieces of memory, until more are asked for."""
+        self.block, self.ring = block, Ring(BLOCKS)
 
     def next_indices(self) -> list[np.ndarray]:
         """Return the index arrays of the batches to be gathered next in one go; an empty list at the end."""

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.cells import kernel_for, run_cell, value_of
 from benchmarks.dashboard.contenders import NONE
+from benchmarks.pipeline_turns import running_ways
 from benchmarks.real_fit import Setting, fit_once
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
@@ -71,6 +72,16 @@ def test_every_pipeline_gives_batches_to_the_device(measuring_kernel):
     run_cell(measuring_kernel, "found = {name: next(make(x, y)) for name, make in ways('jax').items()}")
     found = value_of(measuring_kernel, "found")
     assert set(found) == {"article", "keras", "tf.data", "grain", "ours", "memory"} and set(found.values()) == {1024}
+
+
+def test_a_way_of_feeding_takes_turns_in_a_process_of_its_own():
+    with running_ways("jax", ["memory", "ours"]) as running:
+        for way in running.values():
+            rate, worked = way.turn("28×28 uint8", 0.01)
+            assert rate > 1000 and worked > 0
+        assert 1 < running["ours"].turn("28×28 uint8", 0)[0] < 4
+        processes = [way.process for way in running.values()]
+    assert [process.poll() for process in processes] == [-9, -9]
 
 
 def test_the_steps_of_a_tiny_model_are_timed_on_one_device(measuring_kernel):

@@ -247,7 +247,7 @@ def test_blocks_hold_batches_of_one_size_and_the_last_is_smaller(read):
     x, y = numbered()
     rows = orders(7, 64)
     gathered = Gathered(ArraySource((x, y), ROWS), iter(rows))
-    gathered.block = 3
+    gathered.give_blocks(3)
     blocks = list(read(gathered))
     assert [labels.shape for _, labels in blocks] == [(3, 64), (3, 64), (1, 64)]
     assert np.concatenate([labels for _, labels in blocks]).tolist() == [index.tolist() for index in rows]
@@ -279,6 +279,27 @@ def test_a_feed_counts_the_batches_of_its_blocks():
     assert feed.batches_given == 64
     assert feed.shapes == {((100, 7), (100,))}
     blocks.close()
+
+
+def test_tensorflow_is_fed_out_of_two_blocks(monkeypatch):
+    tf = pytest.importorskip("tensorflow")
+    from colab_tpu_magic.backends.feed_adapter import FeedAdapter
+
+    x, y = numbered(width=16 * 1024)
+    feed = training_feed(array_source(x, y), 64, True, 0, True, 3)
+    feed.waits.handing = True
+    opened, gathered = feed.open, []
+    monkeypatch.setattr(feed, "open", lambda: gathered.append(opened()) or gathered[-1])
+
+    @tf.function
+    def sums(batches):
+        return tf.reduce_sum([tf.reduce_sum(next(batches)[1]) for _ in range(4)])
+
+    batches = iter(FeedAdapter(feed).get_tf_dataset())
+    for _ in range(20):
+        sums(batches)
+    assert feed.block == 3 and gathered[0].ring.size == 2 * (3 * (x[:64].nbytes + y[:64].nbytes) + 64)
+    feed.close()
 
 
 @pytest.mark.parametrize(("width", "batches"), [(7, 70), (16 * 1024, 10), (80 * 1024, 6)], ids=["32", "4", "1 a block"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..buffers import SLOTS
 from ..done import done_for
 from ..feed import PREFETCH
+from ..gather import BLOCKS, block_of
 from ..prepared import PreparedFit
 from ..sources import ArraySource
 from .base import Rule
@@ -38,8 +39,9 @@ class InputPipeline(Rule):
                 "rows picked as Keras does",
                 "all rows shuffled" if prepared.request.shuffle else "rows in order",
             )
-            ahead = "2 batches ahead" if runtime.engine.step_takes_batches else f"at most {SLOTS} batches in memory"
-            after = f"{order}, gathered in bulk, {ahead}"
+            block = block_of(prepared.data, prepared.batch_size) if runtime.engine.step_takes_batches else 1
+            most = f"{BLOCKS} blocks of {block}" if block > 1 else f"{SLOTS}"
+            after = f"{order}, gathered in bulk, at most {most} batches in memory"
         else:
             form, remark, prepared = prepared.data.form, prepared.data.remark, self._read(prepared)
             before = f"{form} as it is"
