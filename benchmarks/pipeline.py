@@ -2,7 +2,8 @@
 
 Every way shuffles 60,000 (or 50,000) rows and gives batches of 1,024 to a device, as Keras on that backend
 would take them. The ways take turns, each in a process of its own that stands still in between; a figure is the
-median of the rounds, a ratio is to another way in the same round.
+median of the rounds, a ratio is to another way in the same round. "tensorflow-replicas" is one device with malloc set as
+TensorFlow sets it when a strategy of several replicas, such as a TPU's, gives its first batch.
 
 Usage: ``python -m benchmarks.pipeline [--quick] [--rounds N] [--only BACKEND ...]``
 """
@@ -16,7 +17,8 @@ from typing import Any
 from .pipeline_turns import Turns, running_ways, serve
 from .report import headline, machine, markdown_table, progress, save, spread
 
-BACKENDS = ("jax", "tensorflow")
+REPLICAS = "tensorflow-replicas"
+BACKENDS = ("jax", "tensorflow", REPLICAS)
 ROUNDS, SECONDS = 7, 0.3
 QUICK_ROUNDS, QUICK_SECONDS = 1, 0.05
 GOALS = {  # times the article; the share of the memory limit is asked for float32 only
@@ -38,7 +40,7 @@ def main() -> None:
     """Measure on each backend, each way in a process of its own, and print a table."""
     arguments = _arguments()
     if arguments.inside:
-        return serve(arguments.inside)
+        return serve(arguments.inside, malloc_of_replicas=arguments.only == [REPLICAS])
     about = machine(["grain"])
     found: dict[str, Any] = {}
     for backend in arguments.only:
@@ -69,7 +71,7 @@ def table(backend: str, kinds: dict[str, Any]) -> str:
     """Return a Markdown table of one backend: thousands of rows a second, and what ours is to each.
 
     Args:
-        backend: ``"jax"`` or ``"tensorflow"``.
+        backend: One of `BACKENDS`.
         kinds: For each kind of data the rows a second of each way, round by round, ``cpu`` and ``batches_held``.
     """
     header = ["rows/s, thousands", *kinds]
@@ -96,7 +98,7 @@ def table(backend: str, kinds: dict[str, Any]) -> str:
 
 def _goal(backend: str, kind: str, way: str) -> str:
     times, share = GOALS[kind]
-    goal = times if way == "article" else share[backend] if way == "memory" and share else None
+    goal = times if way == "article" else share[backend.split("-")[0]] if way == "memory" and share else None
     goal = 1.0 if way in ("keras", "grain") else goal
     return "" if goal is None else f", goal {goal:g}"
 

@@ -24,15 +24,16 @@ class Turns:
     """One way in its process.
 
     Args:
-        backend: ``"jax"`` or ``"tensorflow"``.
+        backend: One of `pipeline.BACKENDS`.
         way: Its name among `pipelines.ways`.
     """
 
     def __init__(self, backend: str, way: str) -> None:
-        environment = os.environ | {"KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        keras_backend = backend.split("-")[0]
+        environment = os.environ | {"KERAS_BACKEND": keras_backend, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
         self.name = f"{way} on {backend}"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.pipeline", "--inside", way],
+            [sys.executable, "-m", "benchmarks.pipeline", "--inside", way, "--only", backend],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -81,12 +82,14 @@ def running_ways(backend: str, names: Iterable[str]) -> Iterator[dict[str, Turns
             way.close()
 
 
-def serve(way: str) -> None:
+def serve(way: str, malloc_of_replicas: bool) -> None:
     """Take turns as `Turns.turn` asks for them, until the input ends."""
     import keras
 
     from .pipelines import data_kinds, held_batches, ways
 
+    if malloc_of_replicas:
+        _set_malloc()
     made: dict[str, Iterator[int]] = {}
     data: dict[str, Any] = {}
     for line in sys.stdin:
@@ -101,6 +104,14 @@ def serve(way: str) -> None:
             said = (held_batches(keras.backend.backend(), *data[kind]), 0.0)
         print(json.dumps(said), flush=True)
     os._exit(0)  # threads of tf.data may still run, and do not like an interpreter that ends
+
+
+def _set_malloc() -> None:
+    """Have TensorFlow set ``M_TRIM_THRESHOLD``, as the first batch of a distributed dataset does (tensorflow 2.21)."""
+    import tensorflow as tf
+
+    spec = tf.TensorSpec((), tf.int32)
+    next(iter(tf.data.Dataset.from_generator(lambda: iter([1]), output_signature=spec)))
 
 
 def rows_per_second(batches: Iterator[int], seconds: float, skip: int = 6) -> tuple[float, float]:

@@ -14,6 +14,8 @@ from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from ..rewrite.batches import differs
 from ..rewrite.feed import Feed
 
+PREFETCHED = 2
+
 
 class FeedAdapter(DataAdapter):
     """Present a feed as a Keras data adapter.
@@ -69,10 +71,8 @@ class FeedAdapter(DataAdapter):
         options.autotune.enabled = False
         # What runs here is short and in order. In the pool of all operations its threads spend more in looking for work.
         options.threading.private_threadpool_size = 1
-        if self.feed.block > 1:  # the next block is gathered in threads, and to cut one apart takes less than a thread
-            return dataset.with_options(options)
-        # Batches lie in the feed's own memory: of large ones one is with the step, one here, and one is being gathered.
-        return dataset.prefetch(1 if self.feed.block == 1 else 2).with_options(options)
+        # What is gathered lies ready, or the thread that asks lends a hand: one more would hold a batch, and cost.
+        return dataset.with_options(options) if self.feed.block else dataset.prefetch(PREFETCHED).with_options(options)
 
     def _misfit(self, shape: Any, before: Any) -> Exception:
         """Keep what is wrong with a batch where a fit looks for what its data raised."""

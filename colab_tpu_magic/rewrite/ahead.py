@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .gather import Gathered
+from .gather import Gathered, Job
 from .sources import Batch
 from .waits import GLANCE_SECONDS, Waits
 
@@ -78,7 +78,7 @@ def _streamed(batches: Iterator[Batch], depth: int, interrupted: threading.Event
 
 
 class _Gathering:
-    """Gather batches in several threads, each a whole batch, and give them in their order."""
+    """Gather batches in several threads, together where they are large, and give them in their order."""
 
     def __init__(self, gathered: Gathered) -> None:
         self.gathered = gathered
@@ -88,38 +88,64 @@ class _Gathering:
         self.ended = False
         self._turn = threading.Lock()
         self._largest = 0
+        self._job: Job | None = None
+        self._number = 0
 
     def work(self) -> None:
         """Make batches until there are no more, or `close`."""
-        while self.make(wait=True):
-            pass
+        while not self.ended:
+            if not self.make() and not self.ended:
+                self.gathered.ring.wait(self._can_go_on)
 
-    def make(self, wait: bool = False) -> bool:
-        """Gather the next batch, or several small ones; return whether there was one, and memory for it."""
+    def make(self) -> bool:
+        """Gather a part of the next batch, or several small ones; return whether there was one, and memory for it."""
+        with self._turn:
+            if self._job is None and not self._begin():
+                return False
+            job, number = self._job, self._number
+            assert job is not None
+            part, more = job.parts.pop(), bool(job.parts)
+            if not more:
+                self._job = None
+        if more:
+            self.gathered.ring.look()  # another thread may take a part
+        try:
+            job.gather(part)
+        except BaseException as error:  # handed to the thread that reads
+            self.ready.put((number, error))
+            return True
+        with self._turn:
+            job.left -= 1
+            done = not job.left
+        if done:
+            self.ready.put((number, job.batches))
+        return True
+
+    def _can_go_on(self) -> bool:
+        return self.ended or self._job is not None or self.gathered.ring.free
+
+    def _begin(self) -> bool:
+        """Begin the next batch where there is one, and memory for it."""
         ring = self.gathered.ring
-        memory = None if self.ended else ring.lend(self._largest, wait)
+        memory = None if self.ended else ring.lend(self._largest)
         if memory is None:
             return False
-        with self._turn:
-            if self.ended:
-                return False
-            number, self.begun = self.begun, self.begun + 1
-            try:
-                indices = self.gathered.next_indices()
-            except BaseException as error:  # handed to the thread that reads
-                return self._end(number, error)
+        number, self.begun = self.begun, self.begun + 1
+        try:
+            indices = self.gathered.next_indices()
             if not indices:
                 return self._end(number, _END)
-        try:
             size = self.gathered.bytes_of(sum(map(len, indices)))
             if len(memory) < size:
                 self._largest = max(self._largest, size)
                 memory = None  # back to the ring, which has the same piece larger
                 while (memory := ring.lend(size)) is None:
+                    if self.ended:  # a closed ring lends nothing
+                        return False
                     ring.grow()
-            self.ready.put((number, self.gathered.gather(indices, memory)))
+            self._job, self._number = self.gathered.job(indices, memory), number
         except BaseException as error:
-            self.ready.put((number, error))
+            return self._end(number, error)
         return True
 
     def _end(self, number: int, item: Any) -> bool:
@@ -156,7 +182,10 @@ class _Gathering:
         self.gathered.ring.look()
         if self.ready.empty():
             asked, busy = time.perf_counter(), waits.device_busy()
-            if not interrupted.is_set() and self.make() and not (busy and waits.device_busy()):
+            made = False
+            while self.ready.empty() and not interrupted.is_set() and self.make():
+                made = True
+            if made and not (busy and waits.device_busy()):
                 waits.seconds += time.perf_counter() - asked
         return _taken(self.ready, interrupted, waits, self.starved)
 

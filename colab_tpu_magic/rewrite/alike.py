@@ -94,12 +94,12 @@ class AlikeGathered(Gathered):
         assert source.alike is not None
         self.alike = source.alike
 
-    def gather(self, indices: list[np.ndarray], memory: np.ndarray) -> list[Batch]:
-        """Return batches that lie in lent memory, each as long as its rows need."""
+    def cut(self, indices: list[np.ndarray], arrays: list[np.ndarray]) -> list[Batch]:
+        """Return the batches, each as long as its rows need."""
         import keras
 
         shorter = []
-        for index, batch in zip(indices, super().gather(indices, memory), strict=True):
+        for index, batch in zip(indices, super().cut(indices, arrays), strict=True):
             leaves = keras.tree.flatten(batch)
             leaves[self.alike.leaf] = leaves[self.alike.leaf][:, : self.alike.length(index)]
             shorter.append(keras.tree.pack_sequence_as(batch, leaves))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
@@ -52,41 +53,43 @@ class Ring:
         if self._news.empty():
             self._news.put(None)
 
-    def lend(self, size: int, wait: bool = False) -> np.ndarray | None:
-        """Return ``size`` bytes, uint8 ``(size,)``, that begin at a multiple of 64.
+    @property
+    def free(self) -> bool:
+        """Whether a piece can be lent."""
+        with self._looking:
+            return self._free_place() is not None
 
-        Args:
-            size: Bytes.
-            wait: Wait for a free piece.
+    def lend(self, size: int) -> np.ndarray | None:
+        """Return ``size`` bytes, uint8 ``(size,)``, that begin at a multiple of 64; None when no piece is free."""
+        with self._looking:
+            at = self._free_place()
+            if at is None:
+                return None
+            if at == len(self._pieces):
+                self._pieces.append(np.empty(0, np.uint8))
+            return self._part(at, size)
 
-        Returns:
-            The bytes, or None when no piece is free and after `close`.
-        """
+    def wait(self, enough: Callable[[], bool]) -> None:
+        """Wait until something is so: asked now, whenever `look` is called, and every few milliseconds."""
         pause = FIRST_LOOK_SECONDS
-        while not self._closed:
-            lent = self._lend(size)
-            if lent is not None or not wait:
-                return lent
+        while not enough():
             try:
                 self._news.get(timeout=pause)
             except queue.Empty:
                 pause = min(LOOK_SECONDS, 2 * pause)
-        return None
 
     def close(self) -> None:
         """Lend nothing more."""
         self._closed = True
         self.look()
 
-    def _lend(self, size: int) -> np.ndarray | None:
-        with self._looking:
-            for at in range(len(self._pieces)):
-                if self._references(at) == self._unlent:
-                    return self._part(at, size)
-            if len(self._pieces) < self._slots:
-                self._pieces.append(np.empty(0, np.uint8))
-                return self._part(len(self._pieces) - 1, size)
+    def _free_place(self) -> int | None:
+        if self._closed:
             return None
+        for at in range(len(self._pieces)):
+            if self._references(at) == self._unlent:
+                return at
+        return len(self._pieces) if len(self._pieces) < self._slots else None
 
     def _references(self, at: int) -> int:
         # A view of a view refers to the piece itself, so none is missed.

@@ -15,7 +15,7 @@ from colab_tpu_magic.rewrite.arrays.ragged import RaggedRows
 from colab_tpu_magic.rewrite.batches import index_batches
 from colab_tpu_magic.rewrite.buffers import ALIGNMENT, Ring, places
 from colab_tpu_magic.rewrite.dataset import training_feed
-from colab_tpu_magic.rewrite.gather import Gathered, block_of
+from colab_tpu_magic.rewrite.gather import Gathered, Job, block_of
 from colab_tpu_magic.rewrite.sources import ArraySource, array_source
 from colab_tpu_magic.rewrite.waits import Waits
 
@@ -116,15 +116,20 @@ def test_a_ring_says_how_much_it_holds():
 def test_whoever_waits_for_memory_gets_it_when_an_array_goes_and_none_after_the_end():
     ring = Ring(1)
     lent, got = ring.lend(8), []
-    waiting = threading.Thread(target=lambda: got.extend([ring.lend(8, wait=True) is not None, ring.lend(8)]))
+
+    def wait():
+        ring.wait(lambda: ring.free)
+        got.append(ring.lend(8) is not None)
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     time.sleep(0.02)
     assert not got
     del lent
     waiting.join(10)
-    assert got[0] is True
+    assert got == [True]
     ring.close()
-    assert ring.lend(8, wait=True) is None
+    assert not ring.free and ring.lend(8) is None
 
 
 def test_batches_gathered_in_threads_come_in_order():
@@ -132,6 +137,29 @@ def test_batches_gathered_in_threads_come_in_order():
     rows = orders()
     seen = [labels.tolist() for _, labels in ahead(Gathered(ArraySource((x, y), ROWS), iter(rows)))]
     assert seen == [index.tolist() for index in rows]
+
+
+@pytest.mark.parametrize("block", [0, 3])
+def test_large_batches_are_gathered_in_parts_by_several_threads(block, monkeypatch):
+    x, y = numbered(width=100_000)
+    threads, original = set(), Job.gather
+
+    def gather(job, part):
+        threads.add(threading.current_thread().name)
+        assert 0 < part.stop - part.start < len(job.index)
+        original(job, part)
+
+    monkeypatch.setattr(Job, "gather", gather)
+    rows = orders(12, 64)
+    gathered = Gathered(ArraySource((x, y), ROWS), iter(rows))
+    if block:
+        gathered.give_blocks(block)
+    for at, (images, labels) in enumerate(ahead(gathered)):
+        expected = np.stack(rows[at * block : (at + 1) * block]) if block else rows[at]
+        np.testing.assert_array_equal(labels, expected)
+        np.testing.assert_array_equal(images[..., 0], expected)
+        np.testing.assert_array_equal(images[..., -1], expected)
+    assert len(threads) > 1
 
 
 def test_batches_that_are_kept_never_change():
