@@ -33,6 +33,7 @@ class Ring:
     def __init__(self, slots: int = SLOTS) -> None:
         self._slots = slots
         self._pieces: list[np.ndarray] = [np.empty(0, np.uint8)]
+        self._starts = [0]
         self._unlent = self._references(0)
         self._looking = threading.Lock()
         self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -67,6 +68,7 @@ class Ring:
                 return None
             if at == len(self._pieces):
                 self._pieces.append(np.empty(0, np.uint8))
+                self._starts.append(0)
             return self._part(at, size)
 
     def wait(self, enough: Callable[[], bool]) -> None:
@@ -98,9 +100,9 @@ class Ring:
     def _part(self, at: int, size: int) -> np.ndarray:
         if len(self._pieces[at]) < size + ALIGNMENT:
             self._pieces[at] = np.empty(size + ALIGNMENT, np.uint8)
-        piece = self._pieces[at]
-        start = -piece.ctypes.data % ALIGNMENT
-        return piece[start : start + size]
+            self._starts[at] = -self._pieces[at].ctypes.data % ALIGNMENT
+        start = self._starts[at]
+        return self._pieces[at][start : start + size]
 
 
 def places(sizes: list[int]) -> tuple[list[int], int]:

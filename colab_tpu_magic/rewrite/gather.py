@@ -90,6 +90,32 @@ class Job:
             leaf.gather(self.index[part], array[part])
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How so many rows lie in one piece of memory.
+
+    Attributes:
+        bytes: What they take.
+        arrays: Shape, dtype and first byte of each leaf's rows.
+        parts: What is gathered at a time, the last rows first.
+    """
+
+    bytes: int
+    arrays: tuple[tuple[tuple[int, ...], np.dtype, int], ...]
+    parts: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, leaves: list[Leaf], rows: int) -> Layout:
+        """Lay out so many rows of leaves."""
+        starts, end = places([rows * leaf.row_bytes for leaf in leaves])
+        count = max(1, min(end // PART_BYTES, rows))
+        ends = [rows * at // count for at in range(count + 1)]
+        arrays = [
+            ((rows, *leaf.array.shape[1:]), leaf.dtype, start) for leaf, start in zip(leaves, starts, strict=True)
+        ]
+        return cls(end, tuple(arrays), tuple(slice(start, stop) for start, stop in zip(ends, ends[1:]))[::-1])
+
+
 class Gathered:
     """The batches of a source in the order of index arrays: an iterator that several threads can share.
 
@@ -117,6 +143,7 @@ class Gathered:
         self.indices = indices
         self.ring = Ring() if ring is None else ring
         self.block = 0
+        self._layouts: dict[int, Layout] = {}
         self._pack = _packer(source.tree)
         self._direct = all(leaf.direct for leaf in self.leaves)
 
@@ -149,22 +176,19 @@ class Gathered:
 
     def bytes_of(self, rows: int) -> int:
         """Return the bytes that so many rows take."""
-        return places([rows * leaf.row_bytes for leaf in self.leaves])[1]
+        return self._layout(rows).bytes
+
+    def _layout(self, rows: int) -> Layout:
+        if rows not in self._layouts:
+            self._layouts[rows] = Layout.of(self.leaves, rows)
+        return self._layouts[rows]
 
     def job(self, indices: list[np.ndarray], memory: np.ndarray) -> Job:
         """Return what is to be done for batches that will lie in lent memory."""
         index = indices[0] if len(indices) == 1 else np.concatenate(indices)
-        rows = len(index)
-        sizes = [rows * leaf.row_bytes for leaf in self.leaves]
-        arrays = []
-        for leaf, start, size in zip(self.leaves, places(sizes)[0], sizes, strict=True):
-            out = memory[start : start + size].view(leaf.dtype).reshape(rows, *leaf.array.shape[1:])
-            arrays.append(out)
-        count = max(1, min(sum(sizes) // PART_BYTES, rows))
-        ends = [rows * at // count for at in range(count + 1)]
-        parts = [slice(start, stop) for start, stop in zip(ends, ends[1:])]
-        parts.reverse()  # the first is popped first
-        return Job(self.leaves, index, arrays, self.cut(indices, arrays), parts, count)
+        layout = self._layout(len(index))
+        arrays = [np.ndarray(shape, dtype, memory, start) for shape, dtype, start in layout.arrays]
+        return Job(self.leaves, index, arrays, self.cut(indices, arrays), list(layout.parts), len(layout.parts))
 
     def cut(self, indices: list[np.ndarray], arrays: list[np.ndarray]) -> list[Batch]:
         """Return the batches, or the one block of them, that lie in arrays of all their rows, ``(rows, ...)``."""
