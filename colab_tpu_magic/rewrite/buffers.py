@@ -36,7 +36,7 @@ class Ring:
         self._starts = [0]
         self._unlent = self._references(0)
         self._looking = threading.Lock()
-        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._waiting: list[queue.SimpleQueue[None]] = []
         self._closed = False
 
     @property
@@ -51,8 +51,9 @@ class Ring:
 
     def look(self) -> None:
         """Have those that wait look at once: an array may just have gone."""
-        if self._news.empty():
-            self._news.put(None)
+        for news in self._waiting.copy():
+            if news.empty():
+                news.put(None)
 
     @property
     def free(self) -> bool:
@@ -74,11 +75,18 @@ class Ring:
     def wait(self, enough: Callable[[], bool]) -> None:
         """Wait until something is so: asked now, whenever `look` is called, and every few milliseconds."""
         pause = FIRST_LOOK_SECONDS
-        while not enough():
-            try:
-                self._news.get(timeout=pause)
-            except queue.Empty:
-                pause = min(LOOK_SECONDS, 2 * pause)
+        # One for each that waits: `get` with a timeout may wait for ever where another thread takes what was put
+        # (Python 3.11.7, December 2026).
+        news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._waiting.append(news)
+        try:
+            while not enough():
+                try:
+                    news.get(timeout=pause)
+                except queue.Empty:
+                    pause = min(LOOK_SECONDS, 2 * pause)
+        finally:
+            self._waiting.remove(news)
 
     def close(self) -> None:
         """Lend nothing more."""

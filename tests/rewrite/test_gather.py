@@ -132,6 +132,21 @@ def test_whoever_waits_for_memory_gets_it_when_an_array_goes_and_none_after_the_
     assert not ring.free and ring.lend(8) is None
 
 
+def test_none_of_several_that_wait_is_left_behind():
+    ring, ended = Ring(1), threading.Event()
+    lent = ring.lend(8)
+    waiting = [threading.Thread(target=ring.wait, args=(ended.is_set,), daemon=True) for _ in range(6)]
+    for thread in waiting:
+        thread.start()
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        ring.look()
+    ended.set()
+    for thread in waiting:
+        thread.join(5)
+    assert lent is not None and not any(thread.is_alive() for thread in waiting)
+
+
 def test_batches_gathered_in_threads_come_in_order():
     x, y = numbered()
     rows = orders()
