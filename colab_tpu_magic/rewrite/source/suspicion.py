@@ -25,7 +25,7 @@ _OLD = re.compile(
     r"|\b(?:tf|tensorflow)\.(?:nn\.|math\.)?(?:[egs]?elu|relu6?|leaky_relu|silu|swish|sigmoid|tanh"
     r"|(?:log_)?softmax|softplus|softsign)\s*[,)\n]"
     r"|^[ \t]*print(?:[ \t]+(?:>>|[\w\[{-])|[ \t]*['\"])|\bexcept\b[^:\n#]*[\w)]\s*,\s*\w+\s*:|\bxrange\b|\braw_input\b"
-    r"|\.iter(?:items|values|keys)\("
+    r"|(?<![\w.])(?:unicode|unichr|long)\(|\.iter(?:items|values|keys)\(|\.has_key\("
     r"|\b(?:K|backend)\.(?!(?:clear_session|epsilon|floatx|set_epsilon|set_floatx|image_data_format|set_image_data_format"
     r"|backend|get_uid|is_\w+|result_type|standardize_dtype)\b)[a-z]\w*\("
     r"|(?:history|logs)(?:\[|\.get\()\s*['\"](?:val_)?acc['\"]|monitor\s*=\s*['\"](?:val_)?acc['\"]"
