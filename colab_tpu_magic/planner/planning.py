@@ -99,8 +99,8 @@ def plan(
     with ExitStack() as stack:
         stack.enter_context(unchanged(model))
         asked = read(model, arguments, wanted.targets[0])
-        own = compiler if compiler is not None else stack.enter_context(Compiler(cache=Cache()))
-        heads = Heads()
+        answers, heads = Cache(), Heads()
+        own = compiler if compiler is not None else stack.enter_context(Compiler(cache=answers))
 
         def make_steps(model: Any, parts: tuple[Any, Any, Any]) -> Steps:
             return Steps(model, parts, asked.passed_on, heads, asked.fixed)
@@ -138,7 +138,7 @@ def plan(
         compiler=sweep.versions,
         seconds=time.monotonic() - begun,
         complete=not sweep.interrupted and not sweep.left_out,
-        problems=(*_problems(sweep), *asked.remarks),
+        problems=(*_problems(sweep), *asked.remarks, *filter(None, [answers.remark or heads.remark])),
         most_rows=most,
     )
 

@@ -270,7 +270,7 @@ def test_what_the_figures_leave_out_is_listed_with_the_models_and_versions():
         "The compiler gives no time for 197 all-reduce (50.1 MiB).",
         "Collectives by a model: 2·(n−1)/n × payload.",
         "A note.",
-        "Compiler: jax 0.10.2, libtpu 0.0.42.1, compiled in 7.3 s.",
+        "Compiler: jax 0.10.2, libtpu 0.0.42.1, 7.3 s of compiling in all.",
     ]
     assert "Between devices 1 ms, by a model" in words(elements(plan_html(some)))
 

@@ -36,6 +36,7 @@ class Cache:
 
     Attributes:
         read: Makes an answer of its JSON text; raises ValueError for what is none.
+        failed: Why an answer could not be kept; None where all were.
     """
 
     read: Callable[[str], Any] = staticmethod(from_json)
@@ -43,6 +44,7 @@ class Cache:
     def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
         self.folder = folder if folder is not None else cache_folder() / "plans"
         self.max_bytes = max_bytes
+        self.failed: OSError | None = None
 
     def get(self, key: str) -> Any:
         """Return what is kept under a key; None where nothing is, or nothing that can be read."""
@@ -58,7 +60,7 @@ class Cache:
         return answer
 
     def put(self, key: str, answer: Kept) -> None:
-        """Keep an answer. A folder that cannot be written to is no error: nothing is kept then."""
+        """Keep an answer. A folder that cannot be written to is no error: nothing is kept then, and `remark` says so."""
         text = answer.to_json()
         if len(text) > self.max_bytes:
             return
@@ -73,8 +75,18 @@ class Cache:
                 os.unlink(name)
                 raise
             self._make_room()
-        except OSError:
-            pass
+        except OSError as error:
+            self.failed = error
+
+    @property
+    def remark(self) -> str:
+        """Say that answers could not be kept; empty where all were."""
+        if self.failed is None:
+            return ""
+        return (
+            f"Nothing could be kept in {self.folder} ({self.failed.strerror or self.failed}), so the same plan takes as "
+            "long again. XDG_CACHE_HOME may name another folder."
+        )
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}.json"

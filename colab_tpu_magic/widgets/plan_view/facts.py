@@ -126,7 +126,7 @@ def left_out(plan: Plan) -> list[str]:
     compiled = sum(row.compile_seconds for row in plan.rows)
     kept = sum(row.cached for row in plan.rows)
     if plan.compiler:
-        took = f", compiled in {duration_text(compiled)}" if compiled else ""
+        took = f", {duration_text(compiled)} of compiling in all" if compiled else ""
         cache = f", {kept} of {len(plan.rows)} kept from earlier plans" if kept else ""
         said.append(f"Compiler: {plan.compiler}{took}{cache}.")
     return said

@@ -55,11 +55,16 @@ def test_one_that_is_larger_than_all_is_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_no_error_and_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     cache = Cache(tmp_path / "file")
+    assert cache.remark == ""
     cache.put("a", refused())
     assert cache.get("a") is None
+    assert cache.remark == (
+        f"Nothing could be kept in {tmp_path / 'file'} (File exists), so the same plan takes as long again. "
+        "XDG_CACHE_HOME may name another folder."
+    )
 
 
 def test_an_error_while_writing_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
