@@ -19,7 +19,7 @@ from colab_tpu_magic.errors import DataError, ModelError, OptionError
 from colab_tpu_magic.planner import sweep as sweep_module
 from colab_tpu_magic.planner.asked import Asked, read
 from colab_tpu_magic.planner.compiler import CompilerError
-from colab_tpu_magic.planner.host import host_rate
+from colab_tpu_magic.planner.host import MOST_BATCHES, host_rate
 from colab_tpu_magic.planner.narrower import just_over, narrowed, narrower_widths, shorter_rows
 from colab_tpu_magic.planner.plan import ESTIMATE, HostRate, Plan, Progress
 from colab_tpu_magic.planner.planning import _arguments
@@ -201,6 +201,7 @@ def test_the_machines_own_rate_is_measured_and_judged() -> None:
     found = host(small(), *data(640))
     assert found is not None and found.examples_per_second > 1000 and found.enough is True
     assert "batches of 64 rows of arrays" in found.how
+    assert int(found.how.split()[0].replace(",", "")) > MOST_BATCHES  # or it would be over before a clock shows it
     starved = host(small(), *data(640), speed=1e12)
     assert starved is not None and starved.enough is False
 
