@@ -103,6 +103,12 @@ def read_fit(model: Any, arguments: dict[str, Any]) -> FitRequest:
 def _check_count(name: str, value: Any) -> None:
     if value is None:
         return
+    if isinstance(value, float | np.floating) and 1 <= value < float("inf"):
+        raise DataError(
+            f"{name}={value!r} cannot be used.",
+            expected="a positive whole number. In Python 3, // divides into one and / does not.",
+            type_next=f"{name}={int(value)}",
+        )
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise DataError(
             f"{name}={value!r} cannot be used.", expected="a positive whole number.", type_next=f"{name}=32"

@@ -56,6 +56,13 @@ def validation_for(hook, x, y):
 
 
 @pytest.mark.parametrize(("hook", "call"), HOOKS)
+def test_a_count_that_was_divided_is_offered_whole():
+    x, y = rows(64)
+    with pytest.raises(DataError, match="steps_per_epoch=6.4 cannot be used") as raised, training():
+        dense().fit(x, y, steps_per_epoch=64 / 10)
+    assert raised.value.type_next == "steps_per_epoch=6" and "//" in str(raised.value)
+
+
 def test_exception_in_a_callback_leaves_a_usable_model(hook, call):
     x, y = rows(640)
     model = dense()

@@ -301,3 +301,31 @@ def test_batches_in_arrays_that_are_filled_again_are_trained_as_they_were_given(
     with training(batch_size="keep"):
         history = ours.fit(batches if form == "generator function" else data, epochs=2, shuffle=False)
     np.testing.assert_allclose(history.history["loss"], expected, rtol=1e-5)
+
+
+def test_numbers_in_another_order_of_bytes_are_those_numbers():
+    x, y = rows()
+    x, y = (np.round(x * 8) / 8).astype(">f4"), y.astype(">i2")
+
+    def batches():
+        while True:
+            for at in range(0, 96, 32):
+                yield x[at : at + 32], y[at : at + 32]
+
+    def trained(x, y, batches):
+        model = dense()
+        with training(batch_size="keep") as cell:
+            losses = model.fit(x, y, batch_size=32, shuffle=False, steps_per_epoch=3, verbose=0).history["loss"]
+            losses += model.fit(batches, steps_per_epoch=3, verbose=0).history["loss"]
+            losses += model.evaluate(x, y, verbose=0)
+            losses += model.predict(x[:5], verbose=0).ravel().tolist()
+        return losses, cell
+
+    def native():
+        for one in batches():
+            yield tuple(part.astype(part.dtype.newbyteorder("=")) for part in one)
+
+    there, cell = trained(x, y, batches())
+    plain, _ = trained(x.astype("float32"), y.astype("int16"), native())
+    np.testing.assert_allclose(there, plain, rtol=1e-6)
+    assert "x: bytes in another order (>f4)" in changed(cell.runs[0])["dense-arrays"][0]

@@ -40,7 +40,7 @@ class InputPipeline(Rule):
                 "all rows shuffled" if prepared.request.shuffle else "rows in order",
             )
             block = block_of(prepared.data, prepared.batch_size) if runtime.engine.step_takes_batches else 1
-            most = f"{BLOCKS} blocks of {block}" if block > 1 else f"{SLOTS}"
+            most = BLOCKS * block if block > 1 else SLOTS
             after = f"{order}, gathered in bulk, at most {most} batches in memory"
         else:
             form, remark, prepared = prepared.data.form, prepared.data.remark, self._read(prepared)

@@ -75,9 +75,7 @@ def _why_unread(code: str) -> tuple[int, str] | None:
 def readable(text: str) -> tuple[Hidden, list[Rewrote]]:
     """Return a text without its magics, as Python 3 reads it, and which statements of Python 2 were written anew."""
     hidden = hide(text)
-    if not why_unread(hidden.text):
-        return hidden, []
-    code, rows = python_3(hidden.text)
+    code, rows = python_3(hidden.text, reads=not why_unread(hidden.text))
     return replace(hidden, text=code), rows
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from tokenize import TokenInfo
 
 from .result import Rewrote
@@ -18,14 +19,17 @@ _WHY = {
     "<>": "Python 3 writes != only.",
 }
 _SOURCE = "docs.python.org/3/whatsnew/3.0.html"
+_PRINTS_TO_FILE = re.compile(r"\bprint\s*>>")
+_BINDS_PRINT = re.compile(r"\bprint\s*=(?!=)|\bdef\s+print\b")
 Place = tuple[int, int]
 
 
-def python_3(text: str) -> tuple[str, list[Rewrote]]:
-    """Return a text that is no Python 3 with the statements of Python 2 written anew, each on its own lines.
+def python_3(text: str, reads: bool = False) -> tuple[str, list[Rewrote]]:
+    """Return a text with the statements of Python 2 written anew, each on its own lines.
 
     Args:
-        text: What Python 3 cannot read, without magics. Of such a text every ``print`` is taken for a statement.
+        text: The text, without magics. Of one that Python 3 cannot read every ``print`` is taken for a statement.
+        reads: Whether Python 3 can read it; then only ``print >>file, ...`` is old, which can be read and never run.
 
     Returns:
         The text and what was done; it may still be no Python.
@@ -34,12 +38,23 @@ def python_3(text: str) -> tuple[str, list[Rewrote]]:
         >>> python_3("print 'a', b\\n")[0]
         "print('a', b)\\n"
     """
+    if reads:
+        is_old = _PRINTS_TO_FILE.search(text) and not _BINDS_PRINT.search(text)
+        return _written(text, _print_to_file) if is_old else (text, [])
+    text, unequal = _written(text, _unequal)
+    text, others = _written(text, _anew)
+    return text, sorted([*unequal, *others], key=lambda row: row.line)
+
+
+def _written(
+    text: str, anew: Callable[[list[TokenInfo], _Source], tuple[str, str] | None]
+) -> tuple[str, list[Rewrote]]:
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):
         return text, []
     source = _Source(text)
-    edits = [(statement, new) for statement in _statements(tokens) if (new := _anew(statement, source))]
+    edits = [(statement, new) for statement in _statements(tokens) if (new := anew(statement, source))]
     rows = []
     for statement, (kind, after) in edits:
         start, end = statement[0].start, statement[-1].end
@@ -89,8 +104,13 @@ def _statements(tokens: list[TokenInfo]) -> Iterator[list[TokenInfo]]:
 def _anew(statement: list[TokenInfo], source: _Source) -> tuple[str, str] | None:
     """Return which kind of old statement this is, and its code of today; None when it is none."""
     first = statement[0].string
-    made = {"print": _print, "except": _except, "raise": _raise}.get(first, _unequal)(statement, source)
-    return None if made is None else (first if first in _WHY else "<>", made)
+    makers = {"print": _print, "except": _except, "raise": _raise}
+    made = makers[first](statement, source) if first in makers else None
+    return None if made is None else (first, made)
+
+
+def _print_to_file(statement: list[TokenInfo], source: _Source) -> tuple[str, str] | None:
+    return _anew(statement, source) if [token.string for token in statement[:2]] == ["print", ">>"] else None
 
 
 def _print(statement: list[TokenInfo], source: _Source) -> str | None:
@@ -131,7 +151,7 @@ def _raise(statement: list[TokenInfo], source: _Source) -> str | None:
     return f"{made}({source.between(statement[commas[0] + 1].start, statement[-1].end)})"
 
 
-def _unequal(statement: list[TokenInfo], source: _Source) -> str | None:
+def _unequal(statement: list[TokenInfo], source: _Source) -> tuple[str, str] | None:
     code, start = source.between(statement[0].start, statement[-1].end), source.at(statement[0].start)
     places = []
     for one, following in zip(statement, [*statement[1:], statement[-1]]):
@@ -139,7 +159,7 @@ def _unequal(statement: list[TokenInfo], source: _Source) -> str | None:
             places.append(source.at(one.start) - start)
     for place in reversed(places):
         code = f"{code[:place]}!={code[place + 2 :]}"
-    return code if places else None
+    return ("<>", code) if places else None
 
 
 def _commas(tokens: list[TokenInfo]) -> Iterator[int]:

@@ -31,6 +31,10 @@ class Python2Names(Rewrite):
         """Rewrite one call."""
         func = updated.func
         if isinstance(func, cst.Name) and func.value in FUNCTIONS and func.value not in self.names:
+            if (
+                func.value == "unicode" and len(updated.args) != 1
+            ):  # its text may be str by now, which takes no encoding
+                return updated
             return self.replace(original, updated.with_changes(func=cst.Name(FUNCTIONS[func.value])))
         if isinstance(func, cst.Attribute) and func.attr.value in METHODS and not updated.args:
             name = func.attr.value

@@ -34,6 +34,8 @@ STATEMENTS = {
     "raise E, 'a'": "raise E('a')",
     "raise E('a', b)": "raise E('a', b)",
     "if a <> b: c = d <> e": "if a != b: c = d != e",
+    "print 'x' <> 'y', 1 <> 2": "print('x' != 'y', 1 != 2)",
+    "if a <> b: print 'c'": "if a != b: print('c')",
     "s = '''\nprint 'text'\n'''\nprint s": "s = '''\nprint 'text'\n'''\nprint(s)",
 }
 
@@ -48,7 +50,7 @@ def test_statement_of_python_2_becomes_this_one_on_the_same_lines(old, new):
 
 
 def test_text_of_python_3_is_left_alone_whatever_its_prints_look_like():
-    for text in ("print ('a') % b", "print\nx = 1", "print [1]", "f = print; f >> 1"):
+    for text in ("print ('a') % b", "print\nx = 1", "print [1]", "f = print; f >> 1", "print = 8\nprint >> 1"):
         assert migrate(text).text == text and not migrate(text).is_old
 
 
@@ -69,6 +71,12 @@ def test_old_code_behind_a_print_statement_is_brought_up_to_date_and_every_place
     assert migrate(result.text).text == result.text and not migrate(result.text).is_old
 
 
+def test_a_print_to_a_file_which_can_be_read_and_never_run_is_written_anew():
+    result = migrate("import sys\nx = 1\nprint >>sys.stderr, 'to', 3")
+    assert result.text == "import sys\nx = 1\nprint('to', 3, file=sys.stderr)"
+    assert [(row.line, row.rule) for row in result.rewrites] == [(3, "python-2")]
+
+
 NAMES = {
     "n = raw_input('n')": "n = input('n')",
     "for k, v in d.iteritems(): print(k)": "for k, v in d.items(): print(k)",
@@ -76,6 +84,7 @@ NAMES = {
     "a = six.iteritems(d)": "a = six.iteritems(d)",
     "a = unicode(1) + unichr(65)": "a = str(1) + chr(65)",
     "a = long(3)": "a = int(3)",
+    "a = unicode(b, 'utf-8')": None,
     "if not d.has_key('a'): pass": "if not ('a' in d): pass",
     "a = f(x)[0].has_key(b or c)": "a = ((b or c) in f(x)[0])",
     "class D:\n    def has_key(self, k): pass\nd = D()\nd.has_key(1)": None,
