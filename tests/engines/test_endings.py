@@ -56,13 +56,6 @@ def validation_for(hook, x, y):
 
 
 @pytest.mark.parametrize(("hook", "call"), HOOKS)
-def test_a_count_that_was_divided_is_offered_whole():
-    x, y = rows(64)
-    with pytest.raises(DataError, match="steps_per_epoch=6.4 cannot be used") as raised, training():
-        dense().fit(x, y, steps_per_epoch=64 / 10)
-    assert raised.value.type_next == "steps_per_epoch=6" and "//" in str(raised.value)
-
-
 def test_exception_in_a_callback_leaves_a_usable_model(hook, call):
     x, y = rows(640)
     model = dense()
@@ -259,6 +252,13 @@ def test_numbers_of_the_call_that_cannot_be_used_are_named(arguments):
     x, y = rows(64)
     with pytest.raises(DataError, match=f"{next(iter(arguments))}=.* cannot be used"), training():
         dense().fit(x, y, **arguments)
+
+
+def test_a_count_that_was_divided_is_offered_whole():
+    x, y = rows(64)
+    with pytest.raises(DataError, match="steps_per_epoch=6.4 cannot be used") as raised, training():
+        dense().fit(x, y, steps_per_epoch=64 / 10)
+    assert raised.value.type_next == "steps_per_epoch=6" and "//" in str(raised.value)
 
 
 def test_interrupt_of_a_callback_that_sleeps_ends_it_at_once():
