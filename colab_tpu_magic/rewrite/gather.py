@@ -44,8 +44,8 @@ class Leaf:
 
     @classmethod
     def of(cls, array: Any, dtype: np.dtype | None) -> Leaf:
-        """Read an array; None leaves its dtype, in this machine's order of bytes: TensorFlow reads others as they lie."""
-        target = np.dtype(array.dtype if dtype is None else dtype).newbyteorder("=")
+        """Read an array; None leaves its dtype."""
+        target = np.dtype(array.dtype if dtype is None else dtype)
         plain = isinstance(array, np.ndarray)
         # np.take would first copy a whole array that is not contiguous.
         direct = plain and target == array.dtype and array.flags.c_contiguous and array.flags.aligned

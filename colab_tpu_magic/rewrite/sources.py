@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DataError
-from .arrays import Conversion, Rows, convert, native, part_of
+from .arrays import Conversion, Rows, convert, part_of
 from .arrays.integers import too_wide
 from .arrays.uneven import check_arrays, check_objects, uneven_rows
 from .buckets import Buckets, Lengths
@@ -149,15 +149,13 @@ Source = ArraySource | StreamSource
 
 def cast(batch: Batch, dtypes: tuple[np.dtype | None, ...]) -> Batch:
     """Return a batch with its flattened leaves cast to the given dtypes."""
+    if not any(dtypes):
+        return batch
     import keras
 
     leaves = keras.tree.flatten(batch)
-    made = [
-        native(leaf) if d is None else _cast(leaf, d)
-        for leaf, d in zip(leaves, dtypes or (None,) * len(leaves), strict=True)
-    ]
-    same = all(one is other for one, other in zip(made, leaves))
-    return batch if same else keras.tree.pack_sequence_as(batch, made)
+    leaves = [leaf if d is None else _cast(leaf, d) for leaf, d in zip(leaves, dtypes, strict=True)]
+    return keras.tree.pack_sequence_as(batch, leaves)
 
 
 def _cast(leaf: Any, dtype: np.dtype) -> Any:

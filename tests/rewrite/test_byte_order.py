@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colab_tpu_magic.rewrite.arrays import Rows, native
+from colab_tpu_magic.rewrite.arrays import Rows
 from colab_tpu_magic.rewrite.gather import Gathered
-from colab_tpu_magic.rewrite.sources import array_source, cast
+from colab_tpu_magic.rewrite.sources import array_source
 
 
 @pytest.mark.parametrize("dtype", [">f2", ">f4", ">f8", ">i2", ">i4", ">u2", ">c8"])
@@ -22,11 +22,3 @@ def test_rows_and_slices_hold_the_numbers_in_the_machines_own_order(dtype, rows)
         np.testing.assert_array_equal(batch, x[[5, 0]])
     assert source.conversions[0].before == f"x: bytes in another order ({dtype})"
     assert source.conversions[0].by_hand == f'x = x.astype("{x.dtype.name}")'
-
-
-def test_batches_of_a_stream_are_written_anew_and_others_are_the_same_objects():
-    plain, swapped = np.arange(3.0), np.arange(3, dtype=">i4")
-    made = cast((plain, swapped), ())
-    assert made[0] is plain and made[1].dtype == np.int32 and made[1].tolist() == [0, 1, 2]
-    batch = (plain, plain)
-    assert cast(batch, ()) is batch and native(plain) is plain

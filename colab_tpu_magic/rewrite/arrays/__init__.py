@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .base import Conversion, Rows, part_of
-from .byte_order import native, read_byte_order
+from .byte_order import read_byte_order
 from .frames import read_frame
 from .ragged import read_ragged
 from .sparse import read_jax_sparse, read_scipy, read_tensorflow_sparse
 from .tensors import read_tensor
 
-__all__ = ["Conversion", "Rows", "convert", "native", "part_of"]
+__all__ = ["Conversion", "Rows", "convert", "part_of"]
 
 Reader = Callable[[Any, str], tuple[Any, Conversion | None] | None]
 

@@ -28,17 +28,11 @@ class NativeRows(Rows):
         return self.leaf.take(rows, axis=0).astype(self.dtype)
 
 
-def native(batch: Any) -> Any:
-    """Return an array of a batch in this machine's order of bytes.
-
-    TensorFlow (2.21, December 2026) takes the bytes of another order as they lie and trains from wrong numbers; JAX
-    refuses them.
-    """
-    return batch if getattr(batch.dtype, "isnative", True) else batch.astype(batch.dtype.newbyteorder("="))
-
-
 def read_byte_order(leaf: Any, name: str) -> tuple[Any, Conversion | None] | None:
-    """Read an array of numbers in another order of bytes."""
+    """Read an array of numbers in another order of bytes, also one of a stream's batches.
+
+    TensorFlow (2.21, December 2026) takes such bytes as they lie and trains from wrong numbers; JAX refuses them.
+    """
     if not isinstance(leaf, np.ndarray) or leaf.dtype.isnative or leaf.dtype.kind not in "iufc" or not leaf.ndim:
         return None
     conversion = Conversion(
@@ -46,4 +40,5 @@ def read_byte_order(leaf: Any, name: str) -> tuple[Any, Conversion | None] | Non
         "in this machine's order, batch by batch" if leaf.nbytes > SMALL_BYTES else "in this machine's order",
         f'{name} = {name}.astype("{leaf.dtype.name}")',
     )
-    return (NativeRows(leaf) if leaf.nbytes > SMALL_BYTES else native(leaf)), conversion
+    rows = NativeRows(leaf)
+    return (rows if leaf.nbytes > SMALL_BYTES else rows[:]), conversion

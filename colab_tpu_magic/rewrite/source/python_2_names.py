@@ -21,7 +21,7 @@ class Python2Names(Rewrite):
     title = "Names of Python 3"
     why = "The name went with Python 2; what it did is called this in Python 3."
     source = "docs.python.org/3/whatsnew/3.0.html"
-    hints = (*(f"{name}(" for name in FUNCTIONS), *(f".{name}(" for name in (*METHODS, HAS_KEY)))
+    hints = (*FUNCTIONS, *(f".{name}(" for name in (*METHODS, HAS_KEY)))
 
     def __init__(self, module: cst.Module, context: Context) -> None:
         super().__init__(module, context)
@@ -31,9 +31,8 @@ class Python2Names(Rewrite):
         """Rewrite one call."""
         func = updated.func
         if isinstance(func, cst.Name) and func.value in FUNCTIONS and func.value not in self.names:
-            if (
-                func.value == "unicode" and len(updated.args) != 1
-            ):  # its text may be str by now, which takes no encoding
+            # With an encoding, what it is given may be str by now, which takes none.
+            if func.value == "unicode" and len(updated.args) != 1:
                 return updated
             return self.replace(original, updated.with_changes(func=cst.Name(FUNCTIONS[func.value])))
         if isinstance(func, cst.Attribute) and func.attr.value in METHODS and not updated.args:
