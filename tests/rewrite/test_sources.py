@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pandas
 import pytest
@@ -206,6 +208,24 @@ def test_generator_is_a_stream_read_once():
     assert isinstance(data, StreamSource) and data.once and data.batch_size == 2
     rows = np.concatenate([batch[0] for batch in data.passes(forever=True)])
     np.testing.assert_array_equal(rows, X)
+
+
+def test_a_generator_that_a_fit_before_still_reads_is_named():
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow():
+        asked.set()
+        go_on.wait(10)
+        yield np.zeros((2, 3)), np.zeros(2)
+
+    generator = slow()
+    reading = threading.Thread(target=next, args=(generator,))
+    reading.start()
+    asked.wait(10)
+    with pytest.raises(DataError, match="still makes a batch for the fit that was interrupted"):
+        read_data(generator)
+    go_on.set()
+    reading.join(10)
 
 
 def test_empty_generator_is_refused():

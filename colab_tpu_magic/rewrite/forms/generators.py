@@ -6,14 +6,25 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from ...errors import DataError
 from .base import Stream
 
 NO_BATCHES = (list, tuple, dict, str, bytes, set, frozenset, range)
 
 
 def read_generator(x: Any, shuffle: bool) -> Stream | None:
-    """Return a generator's batches, or those of another iterator."""
+    """Return a generator's batches, or those of another iterator.
+
+    Raises:
+        DataError: When a thread of a fit before, one that was interrupted, still waits for the generator's next batch.
+    """
     if isinstance(x, types.GeneratorType):
+        if x.gi_running:
+            raise DataError(
+                "The generator still makes a batch for the fit that was interrupted.",
+                expected="a generator that nobody else reads.",
+                type_next="the call that makes it, once more; or run this cell again when that batch is done",
+            )
         return Stream("generator", lambda: x, once=True)
     if isinstance(x, Iterator):
         return Stream("iterator", lambda: x, once=True)

@@ -20,7 +20,8 @@ class DenseArrays(Rule):
     title = "Plain arrays"
     why = (
         "A TPU multiplies dense arrays of numbers of one shape. Sparse and ragged rows are made so batch by batch, "
-        "never all at once; zeros that pad a row are values like others unless the model masks them."
+        "never all at once, and so are numbers whose bytes lie in another order than the machine's. Zeros that pad a "
+        "row are values like others unless the model masks them."
     )
     source = (
         "cloud.google.com/tpu/docs/performance-guide, static shapes (2026); keras.io/api/layers/core_layers/masking"
